@@ -1,0 +1,42 @@
+# Every target makes the virtual environment it needs.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check format bench clean
+
+demo: .venv/.cli
+	$(BIN)/propense demo
+
+test: .venv/.dev
+	$(BIN)/pytest
+
+check: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Speed against a floor measured in the same run, peak memory, import time.
+bench: .venv/.dev
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/import_time.py
+
+.venv/.made:
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.venv/.cli: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	touch $@
+
+.venv/.dev: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ .venv/.cli
+
+clean:
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

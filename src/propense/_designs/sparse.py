@@ -1,0 +1,57 @@
+"""A SciPy sparse matrix in memory."""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from propense._designs.neighbours import nearest_sparse
+from propense._maths.arrays import Rows
+
+__all__ = ["SparseDesign"]
+
+
+class SparseDesign:
+    """Features as a SciPy CSR matrix; nothing n × p is ever made dense."""
+
+    def __init__(self, features: Any) -> None:
+        self._features = sp.csr_array(features)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, p = self._features.shape
+        return n, p + 1
+
+    def matvec(self, coef: NDArray[np.float64]) -> Rows:
+        return self._features @ coef[1:] + coef[0]
+
+    def rmatvec(self, rows: Rows) -> NDArray[np.float64]:
+        return np.concatenate([[rows.sum()], self._features.T @ rows])
+
+    def gram(self, weights: Rows | None) -> NDArray[np.float64]:
+        n, p = self.shape
+        weights = np.ones(n) if weights is None else weights
+        out = np.empty((p, p))
+        scaled = self._features.multiply(weights[:, None]).tocsr()
+        out[0, 0] = weights.sum()
+        out[0, 1:] = out[1:, 0] = self._features.T @ weights
+        out[1:, 1:] = (self._features.T @ scaled).toarray()
+        return out
+
+    def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:
+        values, slopes = pointwise(self.matvec(coef), *rows)
+        return (0.0 if values is None else float(values.sum())), self.rmatvec(slopes)
+
+    def take(self, mask: Rows) -> Self:
+        return self if mask.all() else type(self)(self._features[np.flatnonzero(mask)])
+
+    def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
+        index = np.flatnonzero(pool)
+        return index[nearest_sparse(self._features, np.flatnonzero(queries), index)]
+
+    def send(self, values: NDArray[Any]) -> Rows:
+        return values
+
+    def bring(self, rows: Rows) -> NDArray[Any]:
+        return np.asarray(rows)

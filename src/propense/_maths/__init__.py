@@ -1,0 +1,1 @@
+"""Pointwise formulas: arrays in, arrays out; no feature matrix, no state."""

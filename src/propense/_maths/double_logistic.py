@@ -1,0 +1,62 @@
+"""The double-logistic model: P(Y=1|x) = σ(a), P(S=1|Y=1,x) = σ(b).
+
+Everything rests on 1 − σ(a)σ(b) = (1 + eᵃ + eᵇ) / ((1+eᵃ)(1+eᵇ)) and on
+1 + eᵃ + eᵇ = (1+eᵇ)(1+e^(a−softplus b)); no clipping is needed anywhere.
+"""
+
+import math
+
+from propense._maths.arrays import Rows, namespace
+from propense._maths.logistic import sigmoid, sigmoid_slope, softplus
+
+__all__ = [
+    "class_log_odds_shift",
+    "halfway_to_certain",
+    "hidden_log_odds",
+    "hidden_positive",
+    "joint_curvature",
+    "joint_loss",
+    "joint_slope",
+]
+
+
+def joint_loss(a: Rows, b: Rows, labelled: Rows) -> Rows:
+    """φ(a, b, s) = −s log σ(a)σ(b) − (1−s) log(1 − σ(a)σ(b))."""
+    xp = namespace(a)
+    product = sigmoid(a) * sigmoid(b)
+    # Two exact forms of −log(1 − σ(a)σ(b)): log1p keeps every digit of a small loss; the sum of the positive terms
+    # σ(−a) + σ(a)σ(−b), taken in logs, stays finite where 1 − σ(a)σ(b) is 0 in float64 (a, b ≥ 37).
+    small = -xp.log1p(-xp.where(product < 0.5, product, 0.0))
+    large = -xp.logaddexp(-softplus(a), -softplus(-a) - softplus(b))
+    unlabelled = xp.where(product < 0.5, small, large)
+    return xp.where(labelled, softplus(-a) + softplus(-b), unlabelled)
+
+
+def hidden_log_odds(a: Rows, b: Rows) -> Rows:
+    """log h/(1−h) = a − softplus(b), with h as in `hidden_positive`."""
+    return a - softplus(b)
+
+
+def hidden_positive(a: Rows, b: Rows) -> Rows:
+    """h = P(Y=1 | x, S=0) = eᵃ / (1 + eᵃ + eᵇ)."""
+    return sigmoid(hidden_log_odds(a, b))
+
+
+def class_log_odds_shift(b: Rows, labelled: Rows) -> Rows:
+    """The shift d with P(Y=1 | x, s) = σ(a − d): softplus(b) on the unlabelled, −inf on the labelled."""
+    return namespace(b).where(labelled, -math.inf, softplus(b))
+
+
+def joint_slope(a: Rows, shift: Rows) -> Rows:
+    """∂φ/∂a = σ(a) − t with t = P(Y=1 | x, s) = σ(a − shift)."""
+    return sigmoid(a) - sigmoid(a - shift)
+
+
+def joint_curvature(a: Rows, shift: Rows) -> Rows:
+    """∂²φ/∂a² = σ(a)(1−σ(a)) − t(1−t); t(1−t) is 0 on the labelled. At most ¼."""
+    return sigmoid_slope(a) - sigmoid_slope(a - shift)
+
+
+def halfway_to_certain(z: Rows) -> Rows:
+    """The log-odds of (1 + σ(z))/2, the middle of what s(x) ≤ e(x) ≤ 1 leaves open: log(1 + 2eᶻ)."""
+    return softplus(z + math.log(2.0))

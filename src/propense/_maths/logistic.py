@@ -1,0 +1,39 @@
+"""The logistic function and its loss, finite for every finite argument."""
+
+import numpy as np
+
+from propense._maths.arrays import Rows, namespace
+
+__all__ = ["logistic_loss", "logit", "sigmoid", "sigmoid_slope", "softplus"]
+
+
+def sigmoid(t: Rows) -> Rows:
+    """σ(t) = 1 / (1 + e⁻ᵗ)."""
+    # e⁻ᵗ overflows to inf below −709, and 1/(1+inf) = 0 is then the answer to the last bit.
+    with np.errstate(over="ignore"):
+        return 1.0 / (1.0 + namespace(t).exp(-t))
+
+
+def sigmoid_slope(t: Rows) -> Rows:
+    """σ′(t) = σ(t) σ(−t)."""
+    return sigmoid(t) * sigmoid(-t)
+
+
+def softplus(t: Rows) -> Rows:
+    """log(1 + eᵗ) = max(t, 0) + log(1 + e^−|t|)."""
+    xp = namespace(t)
+    # log1p and exp run on SIMD units in NumPy where logaddexp does not.
+    return xp.where(t > 0, t, 0.0) + xp.log1p(xp.exp(-abs(t)))
+
+
+def logit(p: float) -> float:
+    """σ⁻¹(p) = log p − log(1 − p), with ±inf at 1 and 0."""
+    with np.errstate(divide="ignore"):
+        return float(np.log(p) - np.log1p(-p))
+
+
+def logistic_loss(a: Rows, target: Rows) -> Rows:
+    """−t log σ(a) − (1−t) log(1 − σ(a)) = softplus(a) − t·a, for a target t in [0, 1]."""
+    xp = namespace(a)
+    # max(a, 0) − t·a in two cases rather than softplus(a) − t·a: the latter cancels at t = 1, a ≫ 0.
+    return xp.where(a > 0, (1.0 - target) * a, target * -a) + xp.log1p(xp.exp(-abs(a)))

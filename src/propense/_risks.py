@@ -1,0 +1,150 @@
+"""The two risks: pointwise losses of X @ coef, summed over a Design, with a ridge on all but the intercept."""
+
+import copy
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from propense._designs import Design
+from propense._maths.arrays import Rows
+from propense._maths.double_logistic import class_log_odds_shift, joint_curvature, joint_loss, joint_slope
+from propense._maths.logistic import logistic_loss, sigmoid, sigmoid_slope
+
+__all__ = ["JointRisk", "LogisticRisk", "Risk"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+# Added to the diagonal of the majoriser: makes it invertible when p > n. It shortens the steps, it is no penalty;
+# 0.01 is what the authors of JERM used.
+_DAMPING = 0.01
+
+
+class Risk:
+    """Σ wᵢ·loss(xᵢᵀcoef) + ½·ridge·‖coef without its intercept‖².
+
+    A subclass writes the loss and its first two derivatives as functions of X @ coef and of `rows`, n-sized arrays
+    that live beside the design.
+    """
+
+    def __init__(self, design: Design, rows: tuple[Rows, ...], weights: Rows | None, ridge: float) -> None:
+        self.design = design
+        self._rows = rows
+        self._weights = weights
+        self._ridge = np.full(design.shape[1], ridge)
+        self._ridge[0] = 0.0
+        self._bound = _Majoriser(design, weights, self._ridge)
+
+    @staticmethod
+    def _loss(a: Rows, *rows: Rows) -> Rows:
+        raise NotImplementedError
+
+    @staticmethod
+    def _slope(a: Rows, *rows: Rows) -> Rows:
+        raise NotImplementedError
+
+    @staticmethod
+    def _curvature(a: Rows, *rows: Rows) -> Rows:
+        raise NotImplementedError
+
+    @property
+    def total_weight(self) -> float:
+        """Σwᵢ, what divides the sums when a mean is wanted."""
+        return float(self.design.shape[0] if self._weights is None else self._weights.sum())
+
+    def value_gradient(self, coef: Vector) -> tuple[float, Vector]:
+        """The risk and its gradient."""
+        value, gradient = self._sweep(lambda a, *rows: (self._loss(a, *rows), self._slope(a, *rows)), coef)
+        return value + 0.5 * float(self._ridge @ coef**2), gradient + self._ridge * coef
+
+    def gradient(self, coef: Vector) -> Vector:
+        """The gradient alone, which needs no logarithm."""
+        return self._sweep(lambda a, *rows: (None, self._slope(a, *rows)), coef)[1] + self._ridge * coef
+
+    def hessian(self, coef: Vector) -> Matrix:
+        """The matrix of second derivatives."""
+        curvature = self._curvature(self.design.matvec(coef), *self._rows)
+        if self._weights is not None:
+            curvature = curvature * self._weights
+        return self.design.gram(curvature) + np.diag(self._ridge)
+
+    def majoriser(self) -> Matrix:
+        """¼·XᵀWX + ridge + damping·I: at least the Hessian, wherever that is taken."""
+        return self._bound.matrix
+
+    def majorised_step(self, gradient: Vector) -> Vector:
+        """Majoriser⁻¹ @ gradient; factorised once."""
+        return np.asarray(scipy.linalg.cho_solve(self._bound.factor, gradient))
+
+    def _sweep(self, pointwise: Any, coef: Vector) -> tuple[float, Vector]:
+        if self._weights is None:
+            return self.design.sweep(pointwise, coef, *self._rows)
+
+        def weighted(a: Rows, weights: Rows, *rows: Rows) -> tuple[Rows | None, Rows]:
+            values, slopes = pointwise(a, *rows)
+            return (None if values is None else weights * values), weights * slopes
+
+        return self.design.sweep(weighted, coef, self._weights, *self._rows)
+
+
+class LogisticRisk(Risk):
+    """Σ wᵢ·(softplus(aᵢ) − tᵢaᵢ) with targets t in [0, 1]: H_P of the paper, and with soft targets the M-step of EM."""
+
+    def __init__(self, design: Design, targets: Rows, *, weights: Rows | None = None, ridge: float = 0.0) -> None:
+        super().__init__(design, (targets,), weights, ridge)
+
+    _loss = staticmethod(logistic_loss)
+
+    @staticmethod
+    def _slope(a: Rows, targets: Rows) -> Rows:
+        return sigmoid(a) - targets
+
+    @staticmethod
+    def _curvature(a: Rows, targets: Rows) -> Rows:
+        return sigmoid_slope(a)
+
+
+class JointRisk(Risk):
+    """n·Qₙ as a function of one predictor, the other held at `other` = X @ (its coefficients)."""
+
+    def __init__(
+        self, design: Design, labelled: Rows, other: Rows, *, weights: Rows | None = None, ridge: float = 0.0
+    ) -> None:
+        super().__init__(design, (labelled, other, class_log_odds_shift(other, labelled)), weights, ridge)
+
+    def holding(self, other: Rows) -> Self:
+        """The same risk with the other predictor held elsewhere; the majoriser does not depend on it and is shared."""
+        moved = copy.copy(self)
+        labelled = self._rows[0]
+        moved._rows = (labelled, other, class_log_odds_shift(other, labelled))
+        return moved
+
+    @staticmethod
+    def _loss(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
+        return joint_loss(a, other, labelled)
+
+    @staticmethod
+    def _slope(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
+        return joint_slope(a, shift)
+
+    @staticmethod
+    def _curvature(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
+        return joint_curvature(a, shift)
+
+
+class _Majoriser:
+    """¼·XᵀWX + ridge + damping·I, made when first asked for."""
+
+    def __init__(self, design: Design, weights: Rows | None, ridge: Vector) -> None:
+        self._design, self._weights, self._ridge = design, weights, ridge
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        return 0.25 * self._design.gram(self._weights) + np.diag(self._ridge + _DAMPING)
+
+    @cached_property
+    def factor(self) -> Any:
+        return scipy.linalg.cho_factor(self.matrix, lower=True)

@@ -1,0 +1,63 @@
+"""Limited-memory BFGS (SciPy's): the choice where p × p is too much to hold."""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+from numpy.typing import NDArray
+
+from propense._risks import Risk
+from propense._solvers.solution import Solution, gradient_norm
+
+__all__ = ["WIDE", "lbfgs"]
+
+Vector = NDArray[np.float64]
+
+# With more columns than this no p × p matrix is made: at 4 000 it takes 128 MB and a second to factorise.
+WIDE = 4000
+
+
+def lbfgs(risk: Risk, start: Vector, *, tol: float, max_iter: int) -> Solution:
+    """Quasi-Newton steps until the gradient norm is at most `tol`."""
+    to_coef, to_slope, z = _coordinates(risk, start)
+    coef, n_iter = start, 0
+    value, gradient = risk.value_gradient(start)
+
+    def objective(z: Vector) -> tuple[float, Vector]:
+        nonlocal coef, value, gradient
+        coef = to_coef(z)
+        value, gradient = risk.value_gradient(coef)
+        return value, to_slope(gradient)
+
+    def stop_at_tol(_: Vector) -> None:
+        # SciPy's own tests see the gradient in z; ours is the one promised.
+        if gradient_norm(risk, gradient) <= tol:
+            raise StopIteration
+
+    # The line search gives up once the value no longer changes in float64; a fresh start from there forgets the
+    # curvature learnt and often goes on. Each must at least halve the gradient.
+    last = np.inf
+    while tol < gradient_norm(risk, gradient) < 0.5 * last and n_iter < max_iter:
+        last = gradient_norm(risk, gradient)
+        options = {"maxiter": max_iter - n_iter, "maxfun": 50 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
+        found = scipy.optimize.minimize(
+            objective, z, jac=True, method="L-BFGS-B", callback=stop_at_tol, options=options
+        )
+        z, n_iter = found.x, n_iter + max(int(found.nit), 1)
+        objective(z)
+    norm = gradient_norm(risk, gradient)
+    return Solution(coef, value, norm, n_iter, norm <= tol)
+
+
+def _coordinates(risk: Risk, start: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
+    """Maps z → coef and gradient → slope in z, and the z of `start`."""
+    if len(start) > WIDE:
+        return lambda z: z, lambda gradient: gradient, start
+    # z = Rᵀ·coef with R·Rᵀ the majoriser: whatever the scales of the columns, no curvature in z exceeds 1.
+    root = scipy.linalg.cholesky(risk.majoriser(), lower=True)
+    return (
+        lambda z: scipy.linalg.solve_triangular(root, z, lower=True, trans="T"),
+        lambda gradient: scipy.linalg.solve_triangular(root, gradient, lower=True),
+        root.T @ start,
+    )

@@ -1,0 +1,40 @@
+"""Majorise–minimise: coef ← coef − B⁻¹·gradient with one fixed B that bounds every Hessian, so the risk never rises."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._risks import Risk
+from propense._solvers.solution import Solution, gradient_norm
+
+__all__ = ["mm", "mm_early"]
+
+
+def mm(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+    """Step until the gradient norm is at most `tol`."""
+    coef, n_iter = start, 0
+    gradient = risk.gradient(coef)
+    while gradient_norm(risk, gradient) > tol and n_iter < max_iter:
+        coef = coef - risk.majorised_step(gradient)
+        gradient = risk.gradient(coef)
+        n_iter += 1
+    return _solution(risk, coef, n_iter, converged=gradient_norm(risk, gradient) <= tol)
+
+
+def mm_early(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+    """Step until the next step would move no coefficient by `tol` or more, and do not take that step.
+
+    The early stop of the published JERM: the unfinished minimisation is what regularises it.
+    """
+    coef, n_iter = start, 0
+    while n_iter < max_iter:
+        step = risk.majorised_step(risk.gradient(coef))
+        if np.abs(step).max() < tol:
+            return _solution(risk, coef, n_iter, converged=True)
+        coef = coef - step
+        n_iter += 1
+    return _solution(risk, coef, n_iter, converged=False)
+
+
+def _solution(risk: Risk, coef: NDArray[np.float64], n_iter: int, *, converged: bool) -> Solution:
+    value, gradient = risk.value_gradient(coef)
+    return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)

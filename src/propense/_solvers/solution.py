@@ -1,0 +1,29 @@
+"""What a solver returns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._risks import Risk
+
+__all__ = ["Solution", "gradient_norm"]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Where a solver stopped, and how it stood there.
+
+    `value` is the risk (a sum over the rows), `gradient_norm` the largest entry of its gradient per unit of row weight.
+    """
+
+    coef: NDArray[np.float64]
+    value: float
+    gradient_norm: float
+    n_iter: int
+    converged: bool
+
+
+def gradient_norm(risk: Risk, gradient: NDArray[np.float64]) -> float:
+    """max |gradient| / Σw, which does not grow with the number of rows."""
+    return float(np.abs(gradient).max()) / risk.total_weight

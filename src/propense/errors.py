@@ -1,0 +1,62 @@
+"""What can go wrong, as a tree.
+
+::
+
+    PropenseError
+    ├── InvalidInput (also a ValueError)
+    │   ├── InvalidFeatures           X: not finite, wrong columns, too few rows
+    │   ├── InvalidLabels             y: not two values
+    │   │   ├── NoLabelledInstances   nobody carries the label
+    │   │   └── NoUnlabelledInstances everybody carries it
+    │   ├── InvalidWeights            sample_weight: negative, not finite, wrong length
+    │   └── InvalidOption             a constructor argument outside its range
+    └── MissingExtra (also an ImportError)
+"""
+
+__all__ = [
+    "InvalidFeatures",
+    "InvalidInput",
+    "InvalidLabels",
+    "InvalidOption",
+    "InvalidWeights",
+    "MissingExtra",
+    "NoLabelledInstances",
+    "NoUnlabelledInstances",
+    "PropenseError",
+]
+
+
+class PropenseError(Exception):
+    """The root: every error raised on purpose by propense."""
+
+
+class InvalidInput(PropenseError, ValueError):
+    """What was passed cannot be used."""
+
+
+class InvalidFeatures(InvalidInput):
+    """X cannot be used: not finite, the wrong columns, too few rows."""
+
+
+class InvalidLabels(InvalidInput):
+    """y is not one value for the labelled and one for the unlabelled."""
+
+
+class NoLabelledInstances(InvalidLabels):
+    """y labels nobody, so there is no positive to learn from."""
+
+
+class NoUnlabelledInstances(InvalidLabels):
+    """y labels everybody, so there is nothing to find."""
+
+
+class InvalidWeights(InvalidInput):
+    """sample_weight is negative, not finite or of the wrong length."""
+
+
+class InvalidOption(InvalidInput):
+    """A constructor argument is outside what it may be."""
+
+
+class MissingExtra(PropenseError, ImportError):
+    """A part of propense needs packages that are not installed."""

@@ -1,0 +1,178 @@
+"""What every estimator shares: fit reads and checks once, a method writes `_fit`, predictions follow from β and γ."""
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from propense._maths.double_logistic import class_log_odds_shift, hidden_positive
+from propense._maths.logistic import logit, sigmoid
+from propense.estimators._inputs import Sample, read_features, read_sample
+from propense.estimators._options import Choice, Option, check_options
+
+__all__ = ["BasePUClassifier", "Model"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a method finds: y(x) = σ(βᵀx), e(x) = σ(γᵀx), intercepts first, and how it got there."""
+
+    beta: Vector
+    gamma: Vector
+    n_iter: int
+    converged: bool
+    risk_path: list[float]
+
+
+class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier for positive and unlabelled data with two logistic predictors."""
+
+    _options: ClassVar[dict[str, Option]] = {"decision": Choice(("posterior", "balanced"))}
+
+    decision: str
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    @abstractmethod
+    def _fit(self, sample: Sample) -> Model:
+        """The method itself."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the two predictors.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The features, finite. float32 is kept as it is.
+        y : array-like of shape (n_samples,)
+            Who is labelled: any two values, the larger of which is the label (1 of {0, 1}, True, "yes" of
+            {"no", "yes"}); or one value, with NaN, None, pandas NA or an empty string for the unlabelled.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What each row counts for: weight 2 is the row twice, weight 0 is no row.
+
+        Returns
+        -------
+        self
+        """
+        check_options(self, self._options)
+        sample, classes = read_sample(self, X, y, sample_weight)
+        model = self._fit(sample)
+        self.classes_ = classes
+        self.coef_, self.intercept_ = model.beta[np.newaxis, 1:].copy(), model.beta[:1].copy()
+        self.propensity_coef_ = model.gamma[np.newaxis, 1:].copy()
+        self.propensity_intercept_ = model.gamma[:1].copy()
+        self.n_iter_, self.converged_ = model.n_iter, model.converged
+        self.risk_path_ = np.asarray(model.risk_path)
+        self.prior_ = self._prior(sample, model)
+        self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
+        if not model.converged:
+            warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=2)
+        return self
+
+    def decision_function(self, X: Any) -> Vector:
+        """How far each row is above the cut, in log-odds of being positive.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            log y/(1−y) minus the log-odds of the cut, which is ½ for ``decision="posterior"`` and ``prior_`` for
+            ``decision="balanced"``.
+        """
+        return self._class_log_odds(X) - self._cut()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row: ``classes_[1]``, the labelled one, where ``decision_function`` is above 0.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        positive = self.decision_function(X) > 0
+        return np.asarray(self.classes_[positive.astype(np.intp)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """P(Y=0 | x) and P(Y=1 | x): who is positive, labelled or not.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+        """
+        log_odds = self._class_log_odds(X)
+        return np.column_stack([sigmoid(-log_odds), sigmoid(log_odds)])
+
+    def predict_propensity(self, X: Any) -> Vector:
+        """e(x) = P(S=1 | Y=1, x): how likely a positive like this is to be labelled.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.asarray(sigmoid(self._log_odds(X)[1]))
+
+    def predict_hidden(self, X: Any) -> Vector:
+        """h(x) = P(Y=1 | x, S=0): how likely a row is positive, given that it is unlabelled.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.asarray(hidden_positive(*self._log_odds(X)))
+
+    def _class_log_odds(self, X: Any) -> Vector:
+        return self._log_odds(X)[0]
+
+    def _log_odds(self, X: Any) -> tuple[Vector, Vector]:
+        """βᵀx and γᵀx for each row."""
+        check_is_fitted(self)
+        design = read_features(self, X)
+        beta = np.concatenate([self.intercept_, self.coef_[0]])
+        gamma = np.concatenate([self.propensity_intercept_, self.propensity_coef_[0]])
+        return design.bring(design.matvec(beta)), design.bring(design.matvec(gamma))
+
+    def _cut(self) -> float:
+        """The log-odds above which a row is called positive."""
+        check_options(self, {"decision": self._options["decision"]})
+        # Balanced accuracy is largest at y(x) > P(Y=1), accuracy at y(x) > ½.
+        return logit(self.prior_) if self.decision == "balanced" else 0.0
+
+    @staticmethod
+    def _prior(sample: Sample, model: Model) -> float:
+        """The mean of P(Y=1 | x, s): 1 on the labelled, h(x) elsewhere, so that no label is doubted."""
+        shift = class_log_odds_shift(sample.design.matvec(model.gamma), sample.labelled)
+        return sample.mean(sigmoid(sample.design.matvec(model.beta) - shift))
+
+    def _complaint(self) -> str:
+        name = type(self).__name__
+        return f"{name} stopped after {self.n_iter_} iterations without converging. Raise max_iter, or scale the features."

@@ -1,0 +1,146 @@
+"""The only validation: what a user passes to fit or predict, read once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+
+from propense._designs import Design, as_design
+from propense.errors import InvalidFeatures, InvalidLabels, InvalidWeights, NoLabelledInstances, NoUnlabelledInstances
+from propense.estimators._labels import read_labels
+
+__all__ = ["Sample", "read_features", "read_sample"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a method is fitted on.
+
+    Attributes
+    ----------
+    design : Design of shape (n, p)
+        The features, intercept included.
+    labelled : bool Rows of length n
+        Who carries the label.
+    weights : Rows of length n, or None
+        What each row counts for; None is 1 for all. Never 0: such rows are left out.
+    rows : int ndarray of shape (n,), or None
+        The number of each row in what the user passed; None when none was left out.
+    """
+
+    design: Design
+    labelled: Any
+    weights: Any
+    rows: NDArray[np.intp] | None
+
+    def numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The user's row numbers for ours."""
+        return index if self.rows is None else self.rows[index]
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights: the number of rows where there are none."""
+        return float(self.design.shape[0] if self.weights is None else self.weights.sum())
+
+    def bring_weights(self) -> NDArray[np.float64]:
+        """One weight per row, on the host."""
+        return np.ones(self.design.shape[0]) if self.weights is None else self.design.bring(self.weights)
+
+    def weight_of(self, values: Any) -> float:
+        """Σ wᵢ·valueᵢ; of a mask, the weight of its rows."""
+        return float((values if self.weights is None else self.weights * values).sum())
+
+    def mean(self, values: Any) -> float:
+        """The weighted mean of one number per row."""
+        return self.weight_of(values) / self.total_weight
+
+
+def read_sample(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Sample, NDArray[Any]]:
+    """Check what was passed to fit; return the sample and the two classes."""
+    features = _read_matrix(estimator, X, reset=True)
+    if y is None:
+        raise InvalidLabels(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    labelled, classes = read_labels(y)
+    weights = None if sample_weight is None else _read_weights(sample_weight, features)
+    _check_lengths(features, labelled, InvalidLabels)
+    rows = None
+    if weights is not None and not weights.all():
+        # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
+        rows = np.flatnonzero(weights)
+        features, labelled, weights = features[rows], labelled[rows], weights[rows]
+        if not labelled.any():
+            raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
+        if labelled.all():
+            raise NoUnlabelledInstances(f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0.")
+    design = as_design(features)
+    sent = None if weights is None else design.send(weights)
+    return Sample(design, design.send(labelled), sent, rows), classes
+
+
+def read_features(estimator: Any, X: Any) -> Design:
+    """Check what was passed to a predict method, columns against those of fit."""
+    return as_design(_read_matrix(estimator, X, reset=False))
+
+
+def _read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
+    try:
+        features = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            # float32 stays float32 in memory; Designs read it block by block as float64.
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )
+    except ValueError as error:
+        raise InvalidFeatures(str(error)) from None
+    _check_finite(estimator, features)
+    return features
+
+
+def _check_finite(estimator: Any, features: Any) -> None:
+    entries = features.data if sp.issparse(features) else features
+    # A finite sum has no NaN or inf in it, and takes no memory; a sum that overflows is looked at again.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(entries.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(entries)
+    if not bad.any():
+        return
+    where = np.argwhere(bad)[0]
+    row, column = (coords[where[0]] for coords in features.tocoo().coords) if sp.issparse(features) else where
+    names = getattr(estimator, "feature_names_in_", None)
+    name = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise InvalidFeatures(
+        f"X holds {int(bad.sum())} entries that are NaN or infinite, the first ({entries[tuple(where)]}) at row {row}, {name}. "
+        "Impute or drop them, for instance with sklearn.impute.SimpleImputer."
+    )
+
+
+def _read_weights(sample_weight: Any, features: Any) -> NDArray[np.float64]:
+    n = features.shape[0]
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(n, sample_weight)
+    try:
+        weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
+    except ValueError as error:
+        raise InvalidWeights(str(error)) from None
+    if weights.ndim != 1:
+        raise InvalidWeights(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}.")
+    _check_lengths(features, weights, InvalidWeights)
+    if (weights < 0).any():
+        first = int(np.flatnonzero(weights < 0)[0])
+        raise InvalidWeights(f"sample_weight is negative ({weights[first]:g}) at row {first}; weights must be ≥ 0.")
+    return np.asarray(weights)
+
+
+def _check_lengths(features: Any, other: NDArray[Any], error_type: type[ValueError]) -> None:
+    try:
+        check_consistent_length(features, other)
+    except ValueError as error:
+        raise error_type(str(error)) from None

@@ -1,0 +1,220 @@
+"""JERM: joint empirical risk minimisation (Rejchel, Teisseyre, Mielniczuk 2024, Algorithm 1)."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._maths.double_logistic import halfway_to_certain, hidden_log_odds
+from propense._risks import JointRisk
+from propense._solvers import SOLVERS, Solution, mm_early
+from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._inputs import Sample
+from propense.estimators._logistic import certain, check_width, fit_logistic
+from propense.estimators._options import Choice, Count, Number, Option
+from propense.estimators._spies import best_rows, find_spies, rows_above, rows_from, spy_threshold
+
+__all__ = ["JERM"]
+
+# The authors' code falls back on the nine best unlabelled rows when fewer than ten pass the spies' threshold.
+_FEWEST, _FALLBACK = 10, 9
+
+
+class JERM(BasePUClassifier):
+    """Joint empirical risk minimisation for instance-dependent labelling.
+
+    Who is positive, y(x) = σ(βᵀx), and which positives get labelled, e(x) = σ(γᵀx), are fitted in turn: β minimises the
+    joint risk of the labels, whose chance is y(x)·e(x), with e held; then the rows that look positive, P̂, are told by
+    spies, and γ is the logistic regression of the label on P̂. The rounds end when both repeat.
+
+    A **spy** is the nearest unlabelled neighbour of a labelled row: being so close to a positive, it is probably one.
+    P̂ holds the labelled rows and the unlabelled ones whose h(x) = P(Y=1 | x, S=0) exceeds that of the least likely spy.
+    Distances use the features as given, so scale them as you would for nearest neighbours.
+
+    Parameters
+    ----------
+    decision : {"posterior", "balanced"}, default="posterior"
+        Where ``predict`` cuts P(Y=1 | x): at ½, as in the paper, or at ``prior_``, which maximises balanced accuracy.
+    variant : {"published", "paper"}, default="published"
+        "published" repeats what made the published numbers: majorise–minimise steps for β stopped early, which
+        regularises them, and spies that only set the threshold (the least likely spy stays out of P̂). "paper" is
+        Algorithm 1 to the letter: β is the minimiser, and the spies belong to P̂.
+    solver : {"mm", "newton", "lbfgs"}, default="mm"
+        What minimises the joint risk over β. Only "mm" can be stopped early, so with "newton" and "lbfgs" β is the
+        minimiser in either variant. "mm" and "newton" hold a matrix of n_features².
+    ridge : float, default=0.0
+        The penalty ½·ridge·‖β‖² on the summed joint risk; the intercept is free. 0 is the paper's.
+    propensity_ridge : float, default=1.0
+        The same for γ, and for the naive fit that starts e; 1 is scikit-learn's C = 1, which the paper used.
+    spy_quantile : float, default=0.0
+        The threshold is this quantile, over the labelled rows, of h at their spies. 0 is the paper's minimum. On
+        overlapping classes the minimum lets nearly everybody into P̂ (see ``positives_path_``); 0.05 or 0.1 helps there.
+    max_iter : int, default=100
+        At most this many rounds.
+    tol : float, default=None
+        When the search for β stops. Early-stopped "mm": before the first step that moves no coefficient by `tol`; None
+        is the published 0.01. Otherwise: when no entry of the gradient of the mean risk exceeds `tol`; None is 1e-8.
+    max_steps : int, default=None
+        At most this many steps for β in one round. None is the published 200 for early-stopped "mm", otherwise 10 000.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Unlabelled, labelled.
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        β of y(x) = P(Y=1 | x) = σ(βᵀx).
+    propensity_coef_ : ndarray of shape (1, n_features)
+    propensity_intercept_ : ndarray of shape (1,)
+        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
+    prior_ : float
+        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
+    label_frequency_ : float
+        The estimated c = P(S=1 | Y=1).
+    n_iter_ : int
+        Rounds.
+    converged_ : bool
+        Whether β and e repeated within ``max_iter`` rounds (and γ's last fit converged).
+    risk_path_ : ndarray of shape (n_iter_,)
+        The joint risk Qₙ that β reached in each round, ridge included. It may rise: P̂ changes between rounds.
+    positives_path_ : ndarray of shape (n_iter_,)
+        |P̂|/n in each round. Near 1, everybody was taken for a positive and neither y nor e can be trusted.
+    spies_ : int ndarray
+        The rows of fit that are spies, in ascending order.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where the columns have names.
+
+    Notes
+    -----
+    A row of ``sample_weight`` w counts as w copies of it: in both risks, in ``prior_`` and |P̂|, and in the spies'
+    quantile, where each labelled row has w votes. A copy changes no distance, so weights do not change who is a spy;
+    among unlabelled rows equally near, the first is the spy. Rows of weight 0 take no part.
+
+    If no unlabelled row passes the threshold, P̂ holds nobody to compare the labelled with and e(x) is set to 1.
+
+    References
+    ----------
+    W. Rejchel, P. Teisseyre, J. Mielniczuk. Joint empirical risk minimization for instance-dependent
+    positive-unlabeled data. Knowledge-Based Systems 304, 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propense import JERM
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> positive = rng.random(2000) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    >>> labelled = positive & (rng.random(2000) < 1 / (1 + np.exp(-X[:, 1])))
+    >>> model = JERM().fit(X, labelled)
+    >>> model.predict_proba([[2.0, 0.0]])[0, 1] > 0.9
+    np.True_
+    """
+
+    _options: ClassVar[dict[str, Option]] = {
+        **BasePUClassifier._options,
+        "variant": Choice(("published", "paper")),
+        "solver": Choice(tuple(SOLVERS)),
+        "ridge": Number(0.0),
+        "propensity_ridge": Number(0.0),
+        "spy_quantile": Number(0.0, 1.0),
+        "max_iter": Count(),
+        "tol": Number(0.0, optional=True),
+        "max_steps": Count(optional=True),
+    }
+
+    def __init__(
+        self,
+        *,
+        decision: str = "posterior",
+        variant: str = "published",
+        solver: str = "mm",
+        ridge: float = 0.0,
+        propensity_ridge: float = 1.0,
+        spy_quantile: float = 0.0,
+        max_iter: int = 100,
+        tol: float | None = None,
+        max_steps: int | None = None,
+    ) -> None:
+        self.decision = decision
+        self.variant = variant
+        self.solver = solver
+        self.ridge = ridge
+        self.propensity_ridge = propensity_ridge
+        self.spy_quantile = spy_quantile
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_steps = max_steps
+
+    def _fit(self, sample: Sample) -> Model:
+        design = sample.design
+        check_width(self, design)
+        spies = find_spies(sample)
+        naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
+        propensity = halfway_to_certain(design.matvec(naive.coef))
+        risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
+        beta, gamma, likely = np.zeros(design.shape[1]), naive.coef, None
+        risks: list[float] = []
+        shares: list[float] = []
+        repeats = False
+        while not repeats and len(risks) < self.max_iter:
+            solution = self._class_step(risk, beta)
+            class_log_odds = design.matvec(solution.coef)
+            before, likely = likely, self._likely(sample, spies, class_log_odds, propensity)
+            risks.append(solution.value / sample.total_weight)
+            shares.append(sample.mean(sample.labelled | likely))
+            # γ is a function of P̂, so e repeats where P̂ does; e alone repeating is no fixed point yet.
+            same = before is not None and bool((before == likely).all())
+            repeats = same and np.array_equal(solution.coef, beta)
+            beta = solution.coef
+            if not same:
+                gamma, settled = self._propensity_step(sample, likely, gamma)
+                propensity = design.matvec(gamma)
+                risk = risk.holding(propensity)
+        self.spies_ = sample.numbers(np.unique(spies))
+        self.positives_path_ = np.asarray(shares)
+        return Model(beta, gamma, len(risks), repeats and settled, risks)
+
+    def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
+        """β given e (line 5)."""
+        early = self.variant == "published" and self.solver == "mm"
+        solve = mm_early if early else SOLVERS[self.solver]
+        tol = (0.01 if early else 1e-8) if self.tol is None else self.tol
+        max_iter = (200 if early else 10_000) if self.max_steps is None else self.max_steps
+        return solve(risk, beta, tol=tol, max_iter=max_iter)
+
+    def _likely(self, sample: Sample, spies: NDArray[np.intp], class_log_odds: Any, propensity: Any) -> Any:
+        """The unlabelled part of P̂ (lines 7 and 8)."""
+        hidden = hidden_log_odds(class_log_odds, propensity)
+        threshold = spy_threshold(sample, spies, hidden, self.spy_quantile)
+        if self.variant == "paper":
+            # SP ∪ {h > threshold}; with a quantile, the spies below it are the outliers it is there to leave out.
+            return rows_from(sample, hidden, threshold)
+        likely = rows_above(sample, hidden, threshold)
+        if sample.weight_of(likely) < _FEWEST < sample.weight_of(~sample.labelled):
+            return best_rows(sample, class_log_odds, _FALLBACK)
+        return likely
+
+    def _propensity_step(
+        self, sample: Sample, likely: Any, start: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], bool]:
+        """γ on P̂ (line 9), and whether it converged."""
+        if not likely.any():
+            return certain(len(start)), True
+        positives = sample.labelled | likely
+        weights = None if sample.weights is None else sample.weights[positives]
+        start = start if np.isfinite(start).all() else np.zeros(len(start))
+        solution = fit_logistic(
+            sample.design.take(positives),
+            sample.labelled[positives],
+            weights,
+            ridge=self.propensity_ridge,
+            start=start,
+        )
+        return solution.coef, solution.converged
+
+    def _complaint(self) -> str:
+        return (
+            f"JERM stopped after {self.n_iter_} rounds before β and e repeated (max_iter={self.max_iter}). Raise max_iter, "
+            "or steady the fit with ridge or spy_quantile; positives_path_ and risk_path_ show whether it cycles."
+        )

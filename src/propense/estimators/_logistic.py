@@ -1,0 +1,101 @@
+"""Logistic regression on our risks: the step inside the methods, and the two baselines that are nothing else."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._designs import Design
+from propense._risks import LogisticRisk
+from propense._solvers import SOLVERS, WIDE, Solution
+from propense.errors import InvalidOption
+from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._inputs import Sample
+from propense.estimators._options import Choice, Count, Number, Option
+
+__all__ = ["LogisticClassifier", "certain", "check_width", "fit_logistic"]
+
+# The p × p matrix of Newton and of majorise–minimise takes 3 GB at this many columns.
+_WIDEST = 20_000
+
+
+def fit_logistic(
+    design: Design,
+    targets: Any,
+    weights: Any,
+    *,
+    ridge: float,
+    start: NDArray[np.float64] | None = None,
+    solver: str = "auto",
+    tol: float = 1e-10,
+    max_iter: int = 1000,
+) -> Solution:
+    """Minimise the logistic loss of `targets` plus ½·ridge·‖coef‖², to many digits; ridge = 1 is scikit-learn's C = 1."""
+    p = design.shape[1]
+    if solver == "auto":
+        solver = "newton" if p <= WIDE else "lbfgs"
+    risk = LogisticRisk(design, targets, weights=weights, ridge=ridge)
+    return SOLVERS[solver](risk, np.zeros(p) if start is None else start, tol=tol, max_iter=max_iter)
+
+
+def certain(p: int) -> NDArray[np.float64]:
+    """The γ of e(x) = 1: every positive is labelled."""
+    gamma = np.zeros(p)
+    gamma[0] = np.inf
+    return gamma
+
+
+def check_width(estimator: Any, design: Design) -> None:
+    """Refuse a solver that would need a p × p matrix beyond reason."""
+    p = design.shape[1]
+    if estimator.solver in ("mm", "newton") and p > _WIDEST:
+        raise InvalidOption(
+            f"{type(estimator).__name__}(solver={estimator.solver!r}) holds a {p} × {p} matrix, too large for "
+            f"{p - 1} features. Use solver='lbfgs'."
+        )
+
+
+class LogisticClassifier(BasePUClassifier):
+    """One logistic regression of y, with e(x) = 1."""
+
+    _options: ClassVar[dict[str, Option]] = {
+        **BasePUClassifier._options,
+        "ridge": Number(0.0),
+        "solver": Choice(("auto", *SOLVERS)),
+        "tol": Number(0.0),
+        "max_iter": Count(),
+    }
+
+    def __init__(
+        self,
+        *,
+        decision: str = "posterior",
+        ridge: float = 1.0,
+        solver: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.decision = decision
+        self.ridge = ridge
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _fit(self, sample: Sample) -> Model:
+        check_width(self, sample.design)
+        solution = fit_logistic(
+            sample.design,
+            sample.labelled,
+            sample.weights,
+            ridge=self.ridge,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        return Model(
+            beta=solution.coef,
+            gamma=certain(sample.design.shape[1]),
+            n_iter=max(solution.n_iter, 1),
+            converged=solution.converged,
+            risk_path=[solution.value / sample.total_weight],
+        )

@@ -1,0 +1,59 @@
+"""NAIVE: the unlabelled taken for negatives."""
+
+from propense.estimators._logistic import LogisticClassifier
+
+__all__ = ["Naive"]
+
+
+class Naive(LogisticClassifier):
+    """Logistic regression of the label: every unlabelled row is taken for a negative.
+
+    The baseline that everything else must beat. It estimates s(x) = P(S=1 | x), which is never above y(x) = P(Y=1 | x),
+    and so takes e(x) = 1 and h(x) = 0. Equal to scikit-learn's ``LogisticRegression(C=1/ridge)``.
+
+    Parameters
+    ----------
+    decision : {"posterior", "balanced"}, default="posterior"
+        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
+        accuracy.
+    ridge : float, default=1.0
+        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
+    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
+        "auto" is "newton" up to 4 000 columns and "lbfgs" beyond.
+    tol : float, default=1e-10
+        The solver stops when no entry of the gradient of the mean loss exceeds this.
+    max_iter : int, default=1000
+        At most this many steps.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Unlabelled, labelled.
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        β of P(Y=1 | x) = σ(βᵀx).
+    propensity_coef_ : ndarray of shape (1, n_features)
+    propensity_intercept_ : ndarray of shape (1,)
+        γ of e(x) = σ(γᵀx): zeros and +inf, since e(x) = 1 here.
+    prior_ : float
+        The estimated P(Y=1): here the share of labelled rows.
+    label_frequency_ : float
+        The estimated c = P(S=1 | Y=1): here 1.
+    n_iter_ : int
+        Steps of the solver.
+    converged_ : bool
+        Whether it met ``tol``.
+    risk_path_ : ndarray of shape (1,)
+        The mean loss reached, ridge included.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where the columns have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propense import Naive
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> Naive().fit(X, [0, 0, 1, 1]).predict([[0.5], [2.5]])
+    array([0, 1])
+    """

@@ -1,0 +1,72 @@
+"""Constructor arguments: what each may be, said once per estimator and checked when it is used."""
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from propense.errors import InvalidOption
+
+__all__ = ["Choice", "Count", "Number", "Option", "check_options"]
+
+
+class Option(Protocol):
+    """What an argument may be; `str(option)` completes the sentence 'must be …'."""
+
+    def allows(self, value: Any) -> bool:
+        """Whether the value will do."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few names."""
+
+    names: tuple[str, ...]
+
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.names
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(repr(name) for name in self.names)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number between two bounds, both allowed, or None where that has a meaning."""
+
+    low: float
+    high: float = math.inf
+    optional: bool = False
+
+    def allows(self, value: Any) -> bool:
+        if value is None:
+            return self.optional
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        return real and math.isfinite(value) and self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        bounds = f"a number ≥ {self.low:g}" if self.high == math.inf else f"a number from {self.low:g} to {self.high:g}"
+        return bounds + (" or None" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number ≥ 1, or None where that has a meaning."""
+
+    optional: bool = False
+
+    def allows(self, value: Any) -> bool:
+        if value is None:
+            return self.optional
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
+
+    def __str__(self) -> str:
+        return "a whole number ≥ 1" + (" or None" if self.optional else "")
+
+
+def check_options(estimator: Any, options: dict[str, Option]) -> None:
+    """Raise for the first argument of `estimator` that is not what it may be."""
+    for name, option in options.items():
+        value = getattr(estimator, name)
+        if not option.allows(value):
+            raise InvalidOption(f"{type(estimator).__name__}({name}={value!r}): {name} must be {option}.")

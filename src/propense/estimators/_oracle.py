@@ -1,0 +1,60 @@
+"""ORACLE: the true classes, which positive-unlabelled data do not have."""
+
+from propense.estimators._logistic import LogisticClassifier
+
+__all__ = ["Oracle"]
+
+
+class Oracle(LogisticClassifier):
+    """Logistic regression of the true classes: a yardstick for experiments, not a method for positive-unlabelled data.
+
+    Pass the **true class** of every row as ``y``, not who is labelled. What it reaches is what the other methods could
+    reach at best with a linear score. Equal to scikit-learn's ``LogisticRegression(C=1/ridge)`` on the same classes; it
+    knows nothing of labels, so its e(x) is 1 and its h(x) is 0.
+
+    Parameters
+    ----------
+    decision : {"posterior", "balanced"}, default="posterior"
+        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
+        accuracy.
+    ridge : float, default=1.0
+        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
+    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
+        "auto" is "newton" up to 4 000 columns and "lbfgs" beyond.
+    tol : float, default=1e-10
+        The solver stops when no entry of the gradient of the mean loss exceeds this.
+    max_iter : int, default=1000
+        At most this many steps.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Negative, positive.
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        β of P(Y=1 | x) = σ(βᵀx).
+    propensity_coef_ : ndarray of shape (1, n_features)
+    propensity_intercept_ : ndarray of shape (1,)
+        Zeros and +inf: e(x) = 1.
+    prior_ : float
+        The share of positives.
+    label_frequency_ : float
+        1.
+    n_iter_ : int
+        Steps of the solver.
+    converged_ : bool
+        Whether it met ``tol``.
+    risk_path_ : ndarray of shape (1,)
+        The mean loss reached, ridge included.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where the columns have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propense import Oracle
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> Oracle().fit(X, ["healthy", "healthy", "ill", "ill"]).predict([[0.5], [2.5]])
+    array(['healthy', 'ill'], dtype='<U7')
+    """
