@@ -136,6 +136,8 @@ def _read_weights(sample_weight: Any, features: Any) -> NDArray[np.float64]:
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
         raise InvalidWeights(f"sample_weight is negative ({weights[first]:g}) at row {first}; weights must be ≥ 0.")
+    if not weights.any():
+        raise InvalidWeights("sample_weight is zero for every row; at least one labelled and one unlabelled row must count.")
     return np.asarray(weights)
 
 

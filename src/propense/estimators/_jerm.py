@@ -39,9 +39,10 @@ class JERM(BasePUClassifier):
         "published" repeats what made the published numbers: majorise–minimise steps for β stopped early, which
         regularises them, and spies that only set the threshold (the least likely spy stays out of P̂). "paper" is
         Algorithm 1 to the letter: β is the minimiser, and the spies belong to P̂.
-    solver : {"mm", "newton", "lbfgs"}, default="mm"
-        What minimises the joint risk over β. Only "mm" can be stopped early, so with "newton" and "lbfgs" β is the
-        minimiser in either variant. "mm" and "newton" hold a matrix of n_features².
+    solver : {"auto", "mm", "newton", "lbfgs"}, default="auto"
+        What minimises the joint risk over β. "auto" is "mm" (majorise–minimise) for "published" and "newton" for
+        "paper". Only "mm" can be stopped early: with "newton" and "lbfgs" β is the minimiser in either variant. "mm"
+        and "newton" hold a matrix of n_features².
     ridge : float, default=0.0
         The penalty ½·ridge·‖β‖² on the summed joint risk; the intercept is free. 0 is the paper's.
     propensity_ridge : float, default=1.0
@@ -55,7 +56,7 @@ class JERM(BasePUClassifier):
         When the search for β stops. Early-stopped "mm": before the first step that moves no coefficient by `tol`; None
         is the published 0.01. Otherwise: when no entry of the gradient of the mean risk exceeds `tol`; None is 1e-8.
     max_steps : int, default=None
-        At most this many steps for β in one round. None is the published 200 for early-stopped "mm", otherwise 10 000.
+        At most this many steps for β in one round. None is the published 200 for early-stopped "mm", otherwise 1 000.
 
     Attributes
     ----------
@@ -114,7 +115,7 @@ class JERM(BasePUClassifier):
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "variant": Choice(("published", "paper")),
-        "solver": Choice(tuple(SOLVERS)),
+        "solver": Choice(("auto", *SOLVERS)),
         "ridge": Number(0.0),
         "propensity_ridge": Number(0.0),
         "spy_quantile": Number(0.0, 1.0),
@@ -128,7 +129,7 @@ class JERM(BasePUClassifier):
         *,
         decision: str = "posterior",
         variant: str = "published",
-        solver: str = "mm",
+        solver: str = "auto",
         ridge: float = 0.0,
         propensity_ridge: float = 1.0,
         spy_quantile: float = 0.0,
@@ -148,7 +149,7 @@ class JERM(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         design = sample.design
-        check_width(self, design)
+        check_width(self, self._solver(), design)
         spies = find_spies(sample)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = halfway_to_certain(design.matvec(naive.coef))
@@ -177,11 +178,16 @@ class JERM(BasePUClassifier):
 
     def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
         """β given e (line 5)."""
-        early = self.variant == "published" and self.solver == "mm"
-        solve = mm_early if early else SOLVERS[self.solver]
+        solver = self._solver()
+        early = self.variant == "published" and solver == "mm"
         tol = (0.01 if early else 1e-8) if self.tol is None else self.tol
-        max_iter = (200 if early else 10_000) if self.max_steps is None else self.max_steps
-        return solve(risk, beta, tol=tol, max_iter=max_iter)
+        max_iter = (200 if early else 1000) if self.max_steps is None else self.max_steps
+        return (mm_early if early else SOLVERS[solver])(risk, beta, tol=tol, max_iter=max_iter)
+
+    def _solver(self) -> str:
+        if self.solver == "auto":
+            return "mm" if self.variant == "published" else "newton"
+        return self.solver
 
     def _likely(self, sample: Sample, spies: NDArray[np.intp], class_log_odds: Any, propensity: Any) -> Any:
         """The unlabelled part of P̂ (lines 7 and 8)."""

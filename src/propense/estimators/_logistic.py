@@ -45,13 +45,13 @@ def certain(p: int) -> NDArray[np.float64]:
     return gamma
 
 
-def check_width(estimator: Any, design: Design) -> None:
+def check_width(estimator: Any, solver: str, design: Design) -> None:
     """Refuse a solver that would need a p × p matrix beyond reason."""
     p = design.shape[1]
-    if estimator.solver in ("mm", "newton") and p > _WIDEST:
+    if solver in ("mm", "newton") and p > _WIDEST:
         raise InvalidOption(
-            f"{type(estimator).__name__}(solver={estimator.solver!r}) holds a {p} × {p} matrix, too large for "
-            f"{p - 1} features. Use solver='lbfgs'."
+            f"{type(estimator).__name__}: the solver {solver!r} holds a {p} × {p} matrix, too large for {p - 1} features. "
+            "Use solver='lbfgs'."
         )
 
 
@@ -82,7 +82,7 @@ class LogisticClassifier(BasePUClassifier):
         self.max_iter = max_iter
 
     def _fit(self, sample: Sample) -> Model:
-        check_width(self, sample.design)
+        check_width(self, self.solver, sample.design)
         solution = fit_logistic(
             sample.design,
             sample.labelled,
