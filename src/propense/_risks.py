@@ -77,7 +77,7 @@ class Risk:
 
     def majorised_step(self, gradient: Vector) -> Vector:
         """Majoriser⁻¹ @ gradient; factorised once."""
-        return np.asarray(scipy.linalg.cho_solve(self._bound.factor, gradient))
+        return np.asarray(scipy.linalg.cho_solve(self._bound.factor, gradient, check_finite=False))
 
     def _sweep(self, pointwise: Any, coef: Vector) -> tuple[float, Vector]:
         if self._weights is None:

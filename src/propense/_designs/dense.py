@@ -12,7 +12,7 @@ from propense._maths.arrays import Rows
 __all__ = ["DenseDesign"]
 
 # Entries of X worked on at a time: 1 MiB of float64, so that the second use of a block within a sweep finds it in cache.
-_BLOCK = 1 << 17
+_BLOCK = 1 << 19
 
 
 class DenseDesign:

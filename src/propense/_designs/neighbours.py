@@ -19,8 +19,8 @@ Index = NDArray[np.intp]
 # Bounds are made in tiles of at most this many queries × candidates (4 MiB of float32): they stay in cache between the
 # product and its minimum. What is kept per tile is one minimum a query, 16 bytes a row of the pool at the most.
 _QUERIES, _CANDIDATES = 2048, 512
-# Pairs measured exactly at a time, in entries of X.
-_EXACT = 1 << 20
+# Entries of X copied at a time: 256 KiB, which the allocator hands out again and again without fresh pages.
+_COPIED = 1 << 15
 
 
 def nearest_dense(features: NDArray[Any], queries: Index, pool: Index) -> Index:
@@ -45,61 +45,81 @@ class _Screen(Protocol):
 
     size: tuple[int, int]
 
-    def lower(self, queries: Index | slice, candidates: slice) -> NDArray[Any]:
-        """A lower bound of ‖u‖² − 2 l·u for each pair, scaled."""
+    def lowest(self, queries: slice, candidates: slice) -> NDArray[Any]:
+        """The lowest of `lower` for each query."""
+
+    def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
+        """A lower bound of ‖u‖² − 2 l·u for each pair."""
 
     def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
         """The squared distance of each pair, to float64 rounding."""
 
-    def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[Any]:
         """The largest lower bound that a candidate at most that far away can have."""
 
 
 def _search(screen: _Screen) -> Index:
-    n_queries = screen.size[0]
-    found = np.empty(n_queries, dtype=np.intp)
-    for start in range(0, n_queries, _QUERIES):
-        rows = slice(start, min(start + _QUERIES, n_queries))
-        found[rows] = _search_tile(screen, rows)
+    found = np.empty(screen.size[0], dtype=np.intp)
+    for queries in _slices(screen.size[0], _QUERIES):
+        found[queries] = _search_tile(screen, queries)
     return found
 
 
 def _search_tile(screen: _Screen, rows: slice) -> Index:
-    """The nearest candidates of one slice of queries."""
-    starts = range(0, screen.size[1], _CANDIDATES)
-    blocks = [slice(start, min(start + _CANDIDATES, screen.size[1])) for start in starts]
-    lowest = np.stack([screen.lower(rows, block).min(axis=1) for block in blocks], axis=1)
+    """The nearest candidate of each of a slice of queries."""
+    blocks = list(_slices(screen.size[1], _CANDIDATES))
+    lowest = np.stack([screen.lowest(rows, block) for block in blocks], axis=1)
     queries = np.arange(rows.start, rows.stop)
-    distance = np.full(len(queries), np.inf)
-    position = np.full(len(queries), screen.size[1], dtype=np.intp)
+    best = _Best(screen, queries)
+    likely = lowest.argmin(axis=1)
+    for number in np.unique(likely):
+        best.begin(np.flatnonzero(likely == number), blocks[number])
+    rivals = lowest <= screen.ceiling(queries, best.distance)[:, None]
+    rivals[np.arange(len(queries)), likely] = False
+    # Nothing is nearer than 0, and a tie at 0 is won by the lowest row: blocks further on are out.
+    starts = np.array([block.start for block in blocks])
+    rivals &= (best.distance > 0)[:, None] | (starts < best.position[:, None])
+    for number in np.flatnonzero(rivals.any(axis=0)):
+        best.challenge(np.flatnonzero(rivals[:, number]), blocks[number])
+    return best.position
 
-    def measure(block: slice, some: Index) -> None:
-        """Exact distances of the candidates in `block` that may beat the best of the queries `some`."""
-        bounds = screen.lower(queries[some], block)
-        unmeasured = some[position[some] == screen.size[1]]
-        if len(unmeasured):
-            guess = bounds[position[some] == screen.size[1]].argmin(axis=1) + block.start
-            distance[unmeasured] = screen.exact(queries[unmeasured], guess)
-            position[unmeasured] = guess
-        i, j = np.nonzero(bounds <= screen.ceiling(queries[some], distance[some])[:, None])
-        who, where = some[i], j + block.start
-        exact = screen.exact(queries[who], where)
+
+class _Best:
+    """The nearest candidate found so far of each of some queries."""
+
+    def __init__(self, screen: _Screen, queries: Index) -> None:
+        self._screen, self._queries = screen, queries
+        self.distance = np.empty(len(queries))
+        self.position = np.empty(len(queries), dtype=np.intp)
+
+    def begin(self, some: Index, block: slice) -> None:
+        """Set the best of the queries `some` within a block."""
+        bounds = self._screen.lower(self._queries[some], block)
+        guess = bounds.argmin(axis=1)
+        self.position[some] = guess + block.start
+        self.distance[some] = self._screen.exact(self._queries[some], self.position[some])
+        bounds[np.arange(len(some)), guess] = np.inf
+        self._compare(some, block, bounds)
+
+    def challenge(self, some: Index, block: slice) -> None:
+        """Let the candidates of another block try."""
+        self._compare(some, block, self._screen.lower(self._queries[some], block))
+
+    def _compare(self, some: Index, block: slice, bounds: NDArray[Any]) -> None:
+        """Measure the candidates that the bounds do not exclude."""
+        ceiling = self._screen.ceiling(self._queries[some], self.distance[some])
+        open_ = np.flatnonzero(bounds.min(axis=1) <= ceiling)
+        if len(open_) == 0:
+            return
+        who, where = np.nonzero(bounds[open_] <= ceiling[open_, None])
+        who, where = some[open_[who]], where + block.start
+        exact = self._screen.exact(self._queries[who], where)
+        # Nearest first, then the lowest row; the first of each query is its challenger.
         order = np.lexsort((where, exact, who))
         order = order[np.unique(who[order], return_index=True)[1]]
         who, where, exact = who[order], where[order], exact[order]
-        better = (exact < distance[who]) | ((exact == distance[who]) & (where < position[who]))
-        distance[who[better]], position[who[better]] = exact[better], where[better]
-
-    likely = lowest.argmin(axis=1)
-    for number in np.unique(likely):
-        measure(blocks[number], np.flatnonzero(likely == number))
-    open_ = lowest <= screen.ceiling(queries, distance)[:, None]
-    open_[np.arange(len(queries)), likely] = False
-    # Nothing is nearer than 0, and a tie at 0 is won by the lowest row: later blocks are out.
-    open_ &= (distance > 0)[:, None] | (np.array(starts) < position[:, None])
-    for number in np.flatnonzero(open_.any(axis=0)):
-        measure(blocks[number], np.flatnonzero(open_[:, number]))
-    return position
+        wins = (exact < self.distance[who]) | ((exact == self.distance[who]) & (where < self.position[who]))
+        self.distance[who[wins]], self.position[who[wins]] = exact[wins], where[wins]
 
 
 class _DenseScreen:
@@ -119,6 +139,7 @@ class _DenseScreen:
         self._left = np.empty((len(queries), p + 2), dtype=np.float32)
         self._right = np.empty((len(pool), p + 2), dtype=np.float32)
         self._offset = np.empty(len(queries))
+        self._tile = np.empty(_QUERIES * _CANDIDATES, dtype=np.float32)
         for rows, shifted, squares, reach in self._shifted(queries):
             self._left[rows, :p] = -2.0 * shifted
             self._left[rows, p] = 1.0
@@ -129,12 +150,18 @@ class _DenseScreen:
             self._right[rows, p] = squares - self._slack * reach**2
             self._right[rows, p + 1] = reach
 
-    def lower(self, queries: Index | slice, candidates: slice) -> NDArray[Any]:
+    def lowest(self, queries: slice, candidates: slice) -> NDArray[Any]:
+        left, right = self._left[queries], self._right[candidates]
+        # The same memory for every tile: fresh pages would cost as much as the product.
+        tile = self._tile[: len(left) * len(right)].reshape(len(left), len(right))
+        return np.asarray(np.matmul(left, right.T, out=tile).min(axis=1))
+
+    def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         return self._left[queries] @ self._right[candidates].T
 
     def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
         out = np.empty(len(queries))
-        for rows in _slices(len(queries), _EXACT // self._left.shape[1]):
+        for rows in _slices(len(queries), _COPIED // self._left.shape[1]):
             gap = self._features[self._queries[queries[rows]]].astype(np.float64)
             gap -= self._features[self._pool[candidates[rows]]]
             gap *= self._unit
@@ -142,12 +169,13 @@ class _DenseScreen:
         return out
 
     def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        return distances + self._offset[queries]
+        # Rounded up: a float32 comparison must not lose a candidate.
+        return np.nextafter((distances + self._offset[queries]).astype(np.float32), np.float32(np.inf))
 
     def _shifted(self, index: Index) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any], NDArray[Any]]]:
         """Slices of `index` with x − c, ‖x − c‖² and the reach r of each row, in our unit."""
         centre = self._centre * self._unit
-        for rows in _slices(len(index), _EXACT // self._left.shape[1]):
+        for rows in _slices(len(index), _COPIED // self._left.shape[1]):
             scaled = self._features[index[rows]] * self._unit
             shifted = scaled - centre
             squares = np.einsum("ij,ij->i", shifted, shifted)
@@ -167,7 +195,10 @@ class _SparseScreen:
             np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (self._queries, self._pool)
         )
 
-    def lower(self, queries: Index | slice, candidates: slice) -> NDArray[Any]:
+    def lowest(self, queries: slice, candidates: slice) -> NDArray[Any]:
+        return np.asarray(self.lower(np.arange(queries.start, queries.stop), candidates).min(axis=1))
+
+    def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         left, right = self._left[queries], self._right[candidates]
         products = (self._queries[queries] @ self._pool[candidates].T).toarray()
         return right - 2.0 * products - self._slack * (np.sqrt(left)[:, None] + np.sqrt(right)) ** 2

@@ -11,7 +11,9 @@ def sigmoid(t: Rows) -> Rows:
     """σ(t) = 1 / (1 + e⁻ᵗ)."""
     # e⁻ᵗ overflows to inf below −709, and 1/(1+inf) = 0 is then the answer to the last bit.
     with np.errstate(over="ignore"):
-        return 1.0 / (1.0 + namespace(t).exp(-t))
+        out = namespace(t).exp(-t)
+    out += 1.0
+    return 1.0 / out
 
 
 def sigmoid_slope(t: Rows) -> Rows:

@@ -1,6 +1,6 @@
 """Damped Newton, with each Hessian kept as long as it serves."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
@@ -11,46 +11,49 @@ from propense._solvers.solution import Solution, gradient_norm
 
 __all__ = ["newton"]
 
-# A Hessian is made anew when the last step left more than this share of the gradient. A Hessian costs p/80 passes over
-# X (measured, 2 cores), a step one pass: old Hessians save most where p is large and a warm start is near.
-_STALE = 0.1
+# A Hessian costs about p/80 passes over X (measured on 2 cores), a step one pass. A fresh Hessian is taken to leave a
+# tenth of the gradient; an old one is kept while its step does as well per pass.
+_PASSES_PER_COLUMN = 1 / 80
+# Curvature below this share of the largest counts as none.
+_FLAT = 1e-6
 _HALVINGS = 30
 
 
 def newton(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Newton steps, halved until the risk falls, until the gradient norm is at most `tol`."""
-    coef, n_iter, factor = start, 0, None
+    coef, n_iter, inverse = start, 0, None
+    stale = 0.1 ** (1.0 / (1.0 + _PASSES_PER_COLUMN * len(start)))
     value, gradient = risk.value_gradient(coef)
     while (norm := gradient_norm(risk, gradient)) > tol and n_iter < max_iter:
-        fresh = factor is None
-        if factor is None:
-            factor = _positive_factor(risk, coef)
-        direction = -scipy.linalg.cho_solve(factor, gradient)
+        fresh = inverse is None
+        if inverse is None:
+            inverse = _inverse(risk.hessian(coef))
+        direction = -inverse(gradient)
         moved = _descend(risk, coef, value, gradient, direction)
         if moved is None:
             if fresh:
                 break  # No descent along the best direction known: the value is exhausted to rounding.
-            factor = None
+            inverse = None
             continue
         coef, value, gradient = moved
         n_iter += 1
-        if gradient_norm(risk, gradient) > _STALE * norm:
-            factor = None
+        if gradient_norm(risk, gradient) > stale * norm:
+            inverse = None
     norm = gradient_norm(risk, gradient)
     return Solution(coef, value, norm, n_iter, norm <= tol)
 
 
-def _positive_factor(risk: Risk, coef: NDArray[np.float64]) -> Any:
-    """Cholesky of the Hessian, or of the nearest mixture with the majoriser that is positive definite."""
-    hessian = risk.hessian(coef)
-    # The joint risk is not convex in either predictor. At mixture 1 the step is an MM step, which always descends.
-    for mixture in (0.0, 0.1, 0.5):
-        matrix = hessian if mixture == 0.0 else (1.0 - mixture) * hessian + mixture * risk.majoriser()
-        try:
-            return scipy.linalg.cho_factor(matrix, lower=True)
-        except scipy.linalg.LinAlgError:
-            continue
-    return scipy.linalg.cho_factor(risk.majoriser(), lower=True)
+def _inverse(hessian: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """The solver of hessian @ x = b, or of its nearest relative that is safely positive definite."""
+    try:
+        factor = scipy.linalg.cho_factor(hessian, lower=True)
+    except scipy.linalg.LinAlgError:
+        # The joint risk is not convex in either predictor, and p > n makes it flat: turn negative curvature round,
+        # so that the step runs away from a saddle, and keep the flat directions from running off.
+        values, vectors = scipy.linalg.eigh(hessian)
+        values = np.maximum(np.abs(values), _FLAT * np.abs(values).max())
+        return lambda b: vectors @ ((vectors.T @ b) / values)
+    return lambda b: scipy.linalg.cho_solve(factor, b)
 
 
 def _descend(

@@ -1,0 +1,129 @@
+"""JERM's fit against a floor measured in the same run.
+
+The floor is what no method that needs a logistic fit and an exact spy search can go below without better arithmetic:
+one ``LogisticRegression(max_iter=1000)`` fit on the same rows, plus 2·|L|·|U|·p flops at this machine's own float64
+matrix-product rate. X is standard normal and a third of the rows is labelled, in three ways.
+
+Run: ``python benchmarks/speed.py`` (about two minutes on 2 cores), or with sizes, ``python benchmarks/speed.py 5000x50``.
+"""
+
+import os
+import platform
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import scipy
+import sklearn
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+import propense
+from propense import JERM
+from propense._maths.logistic import sigmoid
+from propense.estimators import _jerm
+
+SIZES = ("5000x50", "50000x30", "50000x512")
+
+
+def random_labels(X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """A third of the rows, whatever their features."""
+    return rng.random(len(X)) < 1 / 3
+
+
+def double_logistic_labels(X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Two logistic models in unrelated directions."""
+    beta, gamma = rng.standard_normal((2, X.shape[1])) / np.sqrt(X.shape[1])
+    positive = rng.random(len(X)) < sigmoid(2 * X @ beta)
+    return np.asarray(positive & (rng.random(len(X)) < sigmoid(X @ gamma + 0.75)))
+
+
+def separable_labels(X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """The upper third of the first feature."""
+    return np.asarray(X[:, 0] > np.quantile(X[:, 0], 2 / 3))
+
+
+LABELS = {"random": random_labels, "double logistic": double_logistic_labels, "separable": separable_labels}
+
+
+def fastest(work: Callable[[], Any], *, budget: float = 3.0) -> float:
+    """The shortest of the runs that fit into `budget` seconds, two at the least."""
+    times: list[float] = []
+    while len(times) < 2 or (sum(times) < budget and len(times) < 30):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def product_rate() -> float:
+    """Flops per second of a float64 matrix product."""
+    a = np.random.default_rng(0).standard_normal((2500, 2500))
+    return 2 * 2500**3 / fastest(lambda: a @ a)
+
+
+@contextmanager
+def stopwatch() -> Iterator[dict[str, float]]:
+    """Seconds spent in the parts of JERM while the context lasts."""
+    spent: dict[str, float] = defaultdict(float)
+
+    def timed(function: Callable[..., Any], name: Callable[[dict[str, Any]], str]) -> Callable[..., Any]:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                spent[name(kwargs)] += time.perf_counter() - start
+
+        return wrapper
+
+    with (
+        mock.patch.object(_jerm, "find_spies", timed(_jerm.find_spies, lambda _: "spies")),
+        mock.patch.object(
+            _jerm, "fit_logistic", timed(_jerm.fit_logistic, lambda kwargs: "gamma" if "start" in kwargs else "naive")
+        ),
+        mock.patch.object(_jerm, "mm_early", timed(_jerm.mm_early, lambda _: "mm steps")),
+    ):
+        yield spent
+
+
+def measure(size: str, kind: str, rate: float) -> None:
+    """One line: the floor, JERM, their ratio, and where JERM's time goes."""
+    n, p = map(int, size.split("x"))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    s = LABELS[kind](X, rng).astype(int)
+    logistic = fastest(lambda: LogisticRegression(max_iter=1000).fit(X, s))
+    spies = 2 * int(s.sum()) * int((1 - s).sum()) * p / rate
+    total = fastest(lambda: JERM().fit(X, s))
+    with stopwatch() as spent:
+        start = time.perf_counter()
+        model = JERM().fit(X, s)
+        watched = time.perf_counter() - start
+    shares = ", ".join(f"{name} {seconds / watched:.0%}" for name, seconds in spent.items())
+    print(
+        f"{size:>10} {kind:<16} floor {logistic:.4f} + {spies:.4f} s   JERM {total:.4f} s   "
+        f"ratio {total / (logistic + spies):5.2f}   rounds {model.n_iter_:>3}   {shares}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Measure every size with every way of labelling."""
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    print(f"propense {propense.__version__}, scikit-learn {sklearn.__version__}", end=", ")
+    print(f"numpy {np.__version__}, scipy {scipy.__version__}")
+    rate = product_rate()
+    print(f"float64 matrix product: {rate / 1e9:.0f} GFlop/s")
+    for size in sys.argv[1:] or SIZES:
+        for kind in LABELS:
+            measure(size, kind, rate)
+
+
+if __name__ == "__main__":
+    main()
