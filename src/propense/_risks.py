@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrs
 
 from propense._designs import Design
 from propense._maths.arrays import Rows
@@ -77,7 +78,8 @@ class Risk:
 
     def majorised_step(self, gradient: Vector) -> Vector:
         """Majoriser⁻¹ @ gradient; factorised once."""
-        return np.asarray(scipy.linalg.cho_solve(self._bound.factor, gradient, check_finite=False))
+        # LAPACK directly: at small p the checks around it would cost as much as a pass over X.
+        return np.asarray(dpotrs(self._bound.factor, gradient, lower=1)[0])
 
     def _sweep(self, pointwise: Any, coef: Vector) -> tuple[float, Vector]:
         if self._weights is None:
@@ -146,5 +148,5 @@ class _Majoriser:
         return 0.25 * self._design.gram(self._weights) + np.diag(self._ridge + _DAMPING)
 
     @cached_property
-    def factor(self) -> Any:
-        return scipy.linalg.cho_factor(self.matrix, lower=True)
+    def factor(self) -> Matrix:
+        return np.asarray(scipy.linalg.cholesky(self.matrix, lower=True))

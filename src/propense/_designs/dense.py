@@ -61,8 +61,11 @@ class DenseDesign:
     def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:
         total, out = 0.0, np.zeros(self.shape[1])
         for part, block in self._blocks(_BLOCK):
-            values, slopes = pointwise(block @ coef[1:] + coef[0], *(row[part] for row in rows))
-            total += 0.0 if values is None else float(values.sum())
+            products = block @ coef[1:]
+            products += coef[0]
+            values, slopes = pointwise(products, *[row[part] for row in rows])
+            if values is not None:
+                total += float(values.sum())
             out[0] += slopes.sum()
             out[1:] += slopes @ block
         return total, out
