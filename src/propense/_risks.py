@@ -1,17 +1,17 @@
 """The two risks: pointwise losses of X @ coef, summed over a Design, with a ridge on all but the intercept."""
 
 import copy
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrs
 
 from propense._designs import Design
 from propense._maths.arrays import Rows
 from propense._maths.double_logistic import class_log_odds_shift, joint_curvature, joint_loss, joint_slope
+from propense._maths.linear import cholesky_solver
 from propense._maths.logistic import logistic_loss, sigmoid, sigmoid_slope
 
 __all__ = ["JointRisk", "LogisticRisk", "Risk"]
@@ -78,8 +78,7 @@ class Risk:
 
     def majorised_step(self, gradient: Vector) -> Vector:
         """Majoriser⁻¹ @ gradient; factorised once."""
-        # LAPACK directly: at small p the checks around it would cost as much as a pass over X.
-        return np.asarray(dpotrs(self._bound.factor, gradient, lower=1)[0])
+        return self._bound.solve(gradient)
 
     def _sweep(self, pointwise: Any, coef: Vector) -> tuple[float, Vector]:
         if self._weights is None:
@@ -148,5 +147,5 @@ class _Majoriser:
         return 0.25 * self._design.gram(self._weights) + np.diag(self._ridge + _DAMPING)
 
     @cached_property
-    def factor(self) -> Matrix:
-        return np.asarray(scipy.linalg.cholesky(self.matrix, lower=True))
+    def solve(self) -> Callable[[Vector], Vector]:
+        return cholesky_solver(self.matrix)

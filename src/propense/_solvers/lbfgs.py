@@ -55,7 +55,7 @@ def _coordinates(risk: Risk, start: Vector) -> tuple[Callable[[Vector], Vector],
     if len(start) > WIDE:
         return lambda z: z, lambda gradient: gradient, start
     # z = Rᵀ·coef with R·Rᵀ the majoriser: whatever the scales of the columns, no curvature in z exceeds 1.
-    root = scipy.linalg.cholesky(risk.majoriser(), lower=True)
+    root = np.linalg.cholesky(risk.majoriser())
     return (
         lambda z: scipy.linalg.solve_triangular(root, z, lower=True, trans="T"),
         lambda gradient: scipy.linalg.solve_triangular(root, gradient, lower=True),

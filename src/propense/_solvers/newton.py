@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
+from propense._maths.linear import cholesky_solver
 from propense._risks import Risk
 from propense._solvers.solution import Solution, gradient_norm
 
@@ -46,14 +46,13 @@ def newton(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int)
 def _inverse(hessian: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """The solver of hessian @ x = b, or of its nearest relative that is safely positive definite."""
     try:
-        factor = scipy.linalg.cho_factor(hessian, lower=True)
-    except scipy.linalg.LinAlgError:
+        return cholesky_solver(hessian)
+    except np.linalg.LinAlgError:
         # The joint risk is not convex in either predictor, and p > n makes it flat: turn negative curvature round,
         # so that the step runs away from a saddle, and keep the flat directions from running off.
-        values, vectors = scipy.linalg.eigh(hessian)
+        values, vectors = np.linalg.eigh(hessian)
         values = np.maximum(np.abs(values), _FLAT * np.abs(values).max())
         return lambda b: vectors @ ((vectors.T @ b) / values)
-    return lambda b: scipy.linalg.cho_solve(factor, b)
 
 
 def _descend(

@@ -1,6 +1,6 @@
 """The only validation: what a user passes to fit or predict, read once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,14 @@ class Sample:
     def numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
         """The user's row numbers for ours."""
         return index if self.rows is None else self.rows[index]
+
+    def among(self, mask: Any) -> "Sample":
+        """The rows of a mask: copied out where they are a minority, else left in place and the others weighed 0."""
+        if 2 * int(mask.sum()) > self.design.shape[0]:
+            weights = mask * 1.0 if self.weights is None else self.weights * mask
+            return replace(self, weights=weights)
+        weights = None if self.weights is None else self.weights[mask]
+        return Sample(self.design.take(mask), self.labelled[mask], weights, self.numbers(self.design.bring(mask).nonzero()[0]))
 
     @property
     def total_weight(self) -> float:

@@ -207,15 +207,13 @@ class JERM(BasePUClassifier):
         """γ on P̂ (line 9), and whether it converged."""
         if not likely.any():
             return certain(len(start)), True
-        positives = sample.labelled | likely
-        weights = None if sample.weights is None else sample.weights[positives]
-        start = start if np.isfinite(start).all() else np.zeros(len(start))
+        positives = sample.among(sample.labelled | likely)
         solution = fit_logistic(
-            sample.design.take(positives),
-            sample.labelled[positives],
-            weights,
+            positives.design,
+            positives.labelled,
+            positives.weights,
             ridge=self.propensity_ridge,
-            start=start,
+            start=start if np.isfinite(start).all() else np.zeros(len(start)),
         )
         return solution.coef, solution.converged
 
