@@ -85,7 +85,9 @@ def stopwatch() -> Iterator[dict[str, float]]:
     with (
         mock.patch.object(_jerm, "find_spies", timed(_jerm.find_spies, lambda _: "spies")),
         mock.patch.object(
-            _jerm, "fit_logistic", timed(_jerm.fit_logistic, lambda kwargs: "gamma" if "start" in kwargs else "naive")
+            _jerm,
+            "fit_logistic",
+            timed(_jerm.fit_logistic, lambda kwargs: "gamma" if "start" in kwargs else "naive"),
         ),
         mock.patch.object(_jerm, "mm_early", timed(_jerm.mm_early, lambda _: "mm steps")),
     ):
@@ -115,7 +117,9 @@ def measure(size: str, kind: str, rate: float) -> None:
 
 def main() -> None:
     """Measure every size with every way of labelling."""
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    )
     print(f"propense {propense.__version__}, scikit-learn {sklearn.__version__}", end=", ")
     print(f"numpy {np.__version__}, scipy {scipy.__version__}")
     rate = product_rate()

@@ -58,7 +58,9 @@ class DenseDesign:
         out[1:, 0] = out[0, 1:]
         return out
 
-    def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:
+    def sweep(
+        self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows
+    ) -> tuple[float, NDArray[np.float64]]:
         total, out = 0.0, np.zeros(self.shape[1])
         for part, block in self._blocks(_BLOCK):
             products = block @ coef[1:]

@@ -40,7 +40,13 @@ def lbfgs(risk: Risk, start: Vector, *, tol: float, max_iter: int) -> Solution:
     last = np.inf
     while tol < gradient_norm(risk, gradient) < 0.5 * last and n_iter < max_iter:
         last = gradient_norm(risk, gradient)
-        options = {"maxiter": max_iter - n_iter, "maxfun": 50 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
+        options = {
+            "maxiter": max_iter - n_iter,
+            "maxfun": 50 * max_iter,
+            "ftol": 0.0,
+            "gtol": 0.0,
+            "maxcor": 20,
+        }
         found = scipy.optimize.minimize(
             objective, z, jac=True, method="L-BFGS-B", callback=stop_at_tol, options=options
         )
@@ -50,7 +56,9 @@ def lbfgs(risk: Risk, start: Vector, *, tol: float, max_iter: int) -> Solution:
     return Solution(coef, value, norm, n_iter, norm <= tol)
 
 
-def _coordinates(risk: Risk, start: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
+def _coordinates(
+    risk: Risk, start: Vector
+) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
     """Maps z → coef and gradient → slope in z, and the z of `start`."""
     if len(start) > WIDE:
         return lambda z: z, lambda gradient: gradient, start

@@ -56,7 +56,11 @@ def _inverse(hessian: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], ND
 
 
 def _descend(
-    risk: Risk, coef: NDArray[np.float64], value: float, gradient: NDArray[np.float64], direction: NDArray[np.float64]
+    risk: Risk,
+    coef: NDArray[np.float64],
+    value: float,
+    gradient: NDArray[np.float64],
+    direction: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
     """The first of the steps 1, ½, ¼, … along `direction` that lowers the risk enough, or None."""
     slope = float(gradient @ direction)

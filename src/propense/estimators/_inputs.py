@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from propense._designs import Design, as_design
-from propense.errors import InvalidFeatures, InvalidLabels, InvalidWeights, NoLabelledInstances, NoUnlabelledInstances
+from propense.errors import (
+    InvalidFeatures,
+    InvalidLabels,
+    InvalidWeights,
+    NoLabelledInstances,
+    NoUnlabelledInstances,
+)
 from propense.estimators._labels import read_labels
 
 __all__ = ["Sample", "read_features", "read_sample"]
@@ -46,7 +52,12 @@ class Sample:
             weights = mask * 1.0 if self.weights is None else self.weights * mask
             return replace(self, weights=weights)
         weights = None if self.weights is None else self.weights[mask]
-        return Sample(self.design.take(mask), self.labelled[mask], weights, self.numbers(self.design.bring(mask).nonzero()[0]))
+        return Sample(
+            self.design.take(mask),
+            self.labelled[mask],
+            weights,
+            self.numbers(self.design.bring(mask).nonzero()[0]),
+        )
 
     @property
     def total_weight(self) -> float:
@@ -80,9 +91,13 @@ def read_sample(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Sam
         rows = np.flatnonzero(weights)
         features, labelled, weights = features[rows], labelled[rows], weights[rows]
         if not labelled.any():
-            raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
+            raise NoLabelledInstances(
+                f"No instance of the labelled class {classes[1]} has a sample_weight above 0."
+            )
         if labelled.all():
-            raise NoUnlabelledInstances(f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0.")
+            raise NoUnlabelledInstances(
+                f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
+            )
     design = as_design(features)
     sent = None if weights is None else design.send(weights)
     return Sample(design, design.send(labelled), sent, rows), classes
@@ -139,13 +154,19 @@ def _read_weights(sample_weight: Any, features: Any) -> NDArray[np.float64]:
     except ValueError as error:
         raise InvalidWeights(str(error)) from None
     if weights.ndim != 1:
-        raise InvalidWeights(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}.")
+        raise InvalidWeights(
+            f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}."
+        )
     _check_lengths(features, weights, InvalidWeights)
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
-        raise InvalidWeights(f"sample_weight is negative ({weights[first]:g}) at row {first}; weights must be ≥ 0.")
+        raise InvalidWeights(
+            f"sample_weight is negative ({weights[first]:g}) at row {first}; weights must be ≥ 0."
+        )
     if not weights.any():
-        raise InvalidWeights("sample_weight is zero for every row; at least one labelled and one unlabelled row must count.")
+        raise InvalidWeights(
+            "sample_weight is zero for every row; at least one labelled and one unlabelled row must count."
+        )
     return np.asarray(weights)
 
 

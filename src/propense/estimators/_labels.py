@@ -29,7 +29,9 @@ def read_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         values = np.unique(y[~missing])
     except TypeError:
         kinds = sorted({type(value).__name__ for value in y[~missing]})
-        raise InvalidLabels(f"y mixes values that cannot be compared: {', '.join(kinds)}. Use one type.") from None
+        raise InvalidLabels(
+            f"y mixes values that cannot be compared: {', '.join(kinds)}. Use one type."
+        ) from None
     classes = _beside_missing(values) if missing.any() else _two_values(y, values)
     return ~missing & (y == classes[1]), classes
 
@@ -57,7 +59,9 @@ def _two_values(y: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
 def _beside_missing(values: NDArray[Any]) -> NDArray[Any]:
     """The classes of a y in which some values are missing."""
     if len(values) == 0:
-        raise NoLabelledInstances("y holds no labelled instance: every value is missing, so the positive class is empty.")
+        raise NoLabelledInstances(
+            "y holds no labelled instance: every value is missing, so the positive class is empty."
+        )
     if len(values) > 1:
         shown = ", ".join(str(value) for value in values[:4])
         raise InvalidLabels(

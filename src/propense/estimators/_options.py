@@ -45,7 +45,11 @@ class Number:
         return real and math.isfinite(value) and self.low <= value <= self.high
 
     def __str__(self) -> str:
-        bounds = f"a number ≥ {self.low:g}" if self.high == math.inf else f"a number from {self.low:g} to {self.high:g}"
+        bounds = (
+            f"a number ≥ {self.low:g}"
+            if self.high == math.inf
+            else f"a number from {self.low:g} to {self.high:g}"
+        )
         return bounds + (" or None" if self.optional else "")
 
 

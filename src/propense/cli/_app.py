@@ -1,0 +1,41 @@
+"""The commands and their options."""
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="propense",
+    help="Learn who is positive, and who gets labelled, from positive and unlabelled data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from propense import __version__
+
+        print(f"propense {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def propense(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Learn who is positive, and who gets labelled, from positive and unlabelled data."""
+
+
+@app.command()
+def demo(seed: Annotated[int, typer.Option(help="Seeds the labels drawn.", min=0)] = 0) -> None:
+    """Hide most labels of scikit-learn's breast cancer data, and find the tumours again."""
+    from propense.cli._demo import run_demo, show_demo
+
+    show_demo(run_demo(seed))
