@@ -1,7 +1,7 @@
 """Peak memory of JERM's fit, as a multiple of the size of X.
 
-Each case runs in a process of its own. What is counted is the growth of the process from just before the fit to its peak,
-plus X itself; 1.0 would be a fit that needs nothing but the data.
+Each case runs in a process of its own. What is counted is the growth of the process from just before the fit to its
+peak, plus X itself; 1.0 would be a fit that needs nothing but the data.
 
 Run: ``python benchmarks/memory.py`` (about a minute on 2 cores).
 """

@@ -4,7 +4,7 @@ The floor is what no method that needs a logistic fit and an exact spy search ca
 one ``LogisticRegression(max_iter=1000)`` fit on the same rows, plus 2·|L|·|U|·p flops at this machine's own float64
 matrix-product rate. X is standard normal and a third of the rows is labelled, in three ways.
 
-Run: ``python benchmarks/speed.py`` (about two minutes on 2 cores), or with sizes, ``python benchmarks/speed.py 5000x50``.
+Run: ``python benchmarks/speed.py`` (about two minutes on 2 cores), or with sizes: ``… speed.py 5000x50``.
 """
 
 import os
@@ -13,7 +13,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
@@ -82,15 +82,14 @@ def stopwatch() -> Iterator[dict[str, float]]:
 
         return wrapper
 
-    with (
-        mock.patch.object(_jerm, "find_spies", timed(_jerm.find_spies, lambda _: "spies")),
-        mock.patch.object(
-            _jerm,
-            "fit_logistic",
-            timed(_jerm.fit_logistic, lambda kwargs: "gamma" if "start" in kwargs else "naive"),
-        ),
-        mock.patch.object(_jerm, "mm_early", timed(_jerm.mm_early, lambda _: "mm steps")),
-    ):
+    parts: dict[str, Callable[[dict[str, Any]], str]] = {
+        "find_spies": lambda _: "spies",
+        "fit_logistic": lambda kwargs: "gamma" if "start" in kwargs else "naive",
+        "mm_early": lambda _: "mm steps",
+    }
+    with ExitStack() as stack:
+        for part, name in parts.items():
+            stack.enter_context(mock.patch.object(_jerm, part, timed(getattr(_jerm, part), name)))
         yield spent
 
 
@@ -117,9 +116,7 @@ def measure(size: str, kind: str, rate: float) -> None:
 
 def main() -> None:
     """Measure every size with every way of labelling."""
-    print(
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    )
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
     print(f"propense {propense.__version__}, scikit-learn {sklearn.__version__}", end=", ")
     print(f"numpy {np.__version__}, scipy {scipy.__version__}")
     rate = product_rate()

@@ -94,9 +94,7 @@ class Risk:
 class LogisticRisk(Risk):
     """Σ wᵢ·(softplus(aᵢ) − tᵢaᵢ) with targets t in [0, 1]: H_P of the paper, and with soft targets the M-step of EM."""
 
-    def __init__(
-        self, design: Design, targets: Rows, *, weights: Rows | None = None, ridge: float = 0.0
-    ) -> None:
+    def __init__(self, design: Design, targets: Rows, *, weights: Rows | None = None, ridge: float = 0.0) -> None:
         super().__init__(design, (targets,), weights, ridge)
 
     _loss = staticmethod(logistic_loss)

@@ -11,7 +11,8 @@ from propense._maths.arrays import Rows
 
 __all__ = ["DenseDesign"]
 
-# Entries of X worked on at a time: 1 MiB of float64, so that the second use of a block within a sweep finds it in cache.
+# Entries of X worked on at a time: 4 MiB of float64. The second use of a block within a sweep finds it in cache, and
+# the fixed cost of a block, some 25 µs, is small beside the work on it (measured on 2 cores from 128 KiB upwards).
 _BLOCK = 1 << 19
 
 
@@ -58,9 +59,7 @@ class DenseDesign:
         out[1:, 0] = out[0, 1:]
         return out
 
-    def sweep(
-        self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows
-    ) -> tuple[float, NDArray[np.float64]]:
+    def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:
         total, out = 0.0, np.zeros(self.shape[1])
         for part, block in self._blocks(_BLOCK):
             products = block @ coef[1:]

@@ -3,7 +3,8 @@
 With c any centre, l = query − c and u = candidate − c, the squared distance is ‖l‖² + (‖u‖² − 2 l·u), and the bracket
 is one matrix product. It is computed in low precision as a *lower bound* of its true value, the rounding error
 taken off inside the product itself by two extra columns; only the candidates whose lower bound does not exceed
-the distance of the best one found are then measured exactly, as Σ(query − candidate)² in float64. Ties go to the lowest row.
+the distance of the best one found are then measured exactly, as Σ(query − candidate)² in float64. Ties go to the
+lowest row.
 """
 
 from collections.abc import Iterator
@@ -201,14 +202,14 @@ class _SparseScreen:
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         left, right = self._left[queries], self._right[candidates]
         products = (self._queries[queries] @ self._pool[candidates].T).toarray()
-        return right - 2.0 * products - self._slack * (np.sqrt(left)[:, None] + np.sqrt(right)) ** 2
+        return np.asarray(right - 2.0 * products - self._slack * (np.sqrt(left)[:, None] + np.sqrt(right)) ** 2)
 
     def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
         gap = self._queries[queries] - self._pool[candidates]
         return np.asarray(gap.multiply(gap).sum(axis=1)).ravel()
 
     def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        return distances - self._left[queries]
+        return np.asarray(distances - self._left[queries])
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:
@@ -222,4 +223,4 @@ def _repeats(features: NDArray[Any]) -> bool:
     n, p = features.shape
     # Irrational weights: distinct rows of small integers project to distinct numbers.
     projection = features @ np.sqrt(np.arange(2.0, p + 2.0)).astype(features.dtype)
-    return len(np.unique(projection)) < n // 2
+    return bool(len(np.unique(projection)) < n // 2)

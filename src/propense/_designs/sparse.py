@@ -39,9 +39,7 @@ class SparseDesign:
         out[1:, 1:] = (self._features.T @ scaled).toarray()
         return out
 
-    def sweep(
-        self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows
-    ) -> tuple[float, NDArray[np.float64]]:
+    def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:
         values, slopes = pointwise(self.matvec(coef), *rows)
         return (0.0 if values is None else float(values.sum())), self.rmatvec(slopes)
 

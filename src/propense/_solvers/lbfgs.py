@@ -56,9 +56,7 @@ def lbfgs(risk: Risk, start: Vector, *, tol: float, max_iter: int) -> Solution:
     return Solution(coef, value, norm, n_iter, norm <= tol)
 
 
-def _coordinates(
-    risk: Risk, start: Vector
-) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
+def _coordinates(risk: Risk, start: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
     """Maps z → coef and gradient → slope in z, and the z of `start`."""
     if len(start) > WIDE:
         return lambda z: z, lambda gradient: gradient, start

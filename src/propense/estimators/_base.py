@@ -175,4 +175,6 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _complaint(self) -> str:
         name = type(self).__name__
-        return f"{name} stopped after {self.n_iter_} iterations without converging. Raise max_iter, or scale the features."
+        return (
+            f"{name} stopped after {self.n_iter_} iterations without converging. Raise max_iter, or scale the features."
+        )

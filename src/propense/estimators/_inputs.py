@@ -91,9 +91,7 @@ def read_sample(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Sam
         rows = np.flatnonzero(weights)
         features, labelled, weights = features[rows], labelled[rows], weights[rows]
         if not labelled.any():
-            raise NoLabelledInstances(
-                f"No instance of the labelled class {classes[1]} has a sample_weight above 0."
-            )
+            raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
         if labelled.all():
             raise NoUnlabelledInstances(
                 f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
@@ -140,8 +138,8 @@ def _check_finite(estimator: Any, features: Any) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     name = f"column {column}" if names is None else f"column {names[column]!r}"
     raise InvalidFeatures(
-        f"X holds {int(bad.sum())} entries that are NaN or infinite, the first ({entries[tuple(where)]}) at row {row}, {name}. "
-        "Impute or drop them, for instance with sklearn.impute.SimpleImputer."
+        f"X holds {int(bad.sum())} entries that are NaN or infinite, the first ({entries[tuple(where)]}) at row {row}, "
+        f"{name}. Impute or drop them, for instance with sklearn.impute.SimpleImputer."
     )
 
 
@@ -154,15 +152,11 @@ def _read_weights(sample_weight: Any, features: Any) -> NDArray[np.float64]:
     except ValueError as error:
         raise InvalidWeights(str(error)) from None
     if weights.ndim != 1:
-        raise InvalidWeights(
-            f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}."
-        )
+        raise InvalidWeights(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}.")
     _check_lengths(features, weights, InvalidWeights)
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
-        raise InvalidWeights(
-            f"sample_weight is negative ({weights[first]:g}) at row {first}; weights must be ≥ 0."
-        )
+        raise InvalidWeights(f"sample_weight is negative ({weights[first]:g}) at row {first}; weights must be ≥ 0.")
     if not weights.any():
         raise InvalidWeights(
             "sample_weight is zero for every row; at least one labelled and one unlabelled row must count."

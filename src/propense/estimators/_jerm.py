@@ -154,7 +154,8 @@ class JERM(BasePUClassifier):
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = halfway_to_certain(design.matvec(naive.coef))
         risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
-        beta, gamma, likely = np.zeros(design.shape[1]), naive.coef, None
+        beta, gamma = np.zeros(design.shape[1]), naive.coef
+        likely: Any = None
         risks: list[float] = []
         shares: list[float] = []
         repeats = False
@@ -219,6 +220,6 @@ class JERM(BasePUClassifier):
 
     def _complaint(self) -> str:
         return (
-            f"JERM stopped after {self.n_iter_} rounds before β and e repeated (max_iter={self.max_iter}). Raise max_iter, "
-            "or steady the fit with ridge or spy_quantile; positives_path_ and risk_path_ show whether it cycles."
+            f"JERM stopped after {self.n_iter_} rounds before β and e repeated (max_iter={self.max_iter}). Raise "
+            "max_iter, or steady the fit with ridge or spy_quantile; positives_path_ shows whether it cycles."
         )

@@ -29,9 +29,7 @@ def read_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         values = np.unique(y[~missing])
     except TypeError:
         kinds = sorted({type(value).__name__ for value in y[~missing]})
-        raise InvalidLabels(
-            f"y mixes values that cannot be compared: {', '.join(kinds)}. Use one type."
-        ) from None
+        raise InvalidLabels(f"y mixes values that cannot be compared: {', '.join(kinds)}. Use one type.") from None
     classes = _beside_missing(values) if missing.any() else _two_values(y, values)
     return ~missing & (y == classes[1]), classes
 
@@ -86,7 +84,7 @@ def _looks_unlabelled(value: Any) -> bool:
 def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
     """Where y holds NaN, None, pandas NA or an empty string."""
     if y.dtype.kind == "f":
-        return np.isnan(y)
+        return np.asarray(np.isnan(y))
     if y.dtype.kind in "US":
         return np.asarray(y == np.array("", dtype=y.dtype))
     if y.dtype.kind == "O":

@@ -30,7 +30,7 @@ def fit_logistic(
     tol: float = 1e-10,
     max_iter: int = 1000,
 ) -> Solution:
-    """Minimise the logistic loss of `targets` plus ½·ridge·‖coef‖², to many digits; ridge = 1 is scikit-learn's C = 1."""
+    """Minimise the logistic loss of `targets` plus ½·ridge·‖coef‖²; ridge = 1 is scikit-learn's C = 1."""
     p = design.shape[1]
     if solver == "auto":
         solver = "newton" if p <= WIDE else "lbfgs"
@@ -50,8 +50,8 @@ def check_width(estimator: Any, solver: str, design: Design) -> None:
     p = design.shape[1]
     if solver in ("mm", "newton") and p > _WIDEST:
         raise InvalidOption(
-            f"{type(estimator).__name__}: the solver {solver!r} holds a {p} × {p} matrix, too large for {p - 1} features. "
-            "Use solver='lbfgs'."
+            f"{type(estimator).__name__}: the solver {solver!r} holds a matrix of {p} × {p} for {p - 1} features, "
+            "which is too large. Use solver='lbfgs'."
         )
 
 

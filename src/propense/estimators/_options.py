@@ -45,11 +45,7 @@ class Number:
         return real and math.isfinite(value) and self.low <= value <= self.high
 
     def __str__(self) -> str:
-        bounds = (
-            f"a number ≥ {self.low:g}"
-            if self.high == math.inf
-            else f"a number from {self.low:g} to {self.high:g}"
-        )
+        bounds = f"a number ≥ {self.low:g}" if self.high == math.inf else f"a number from {self.low:g} to {self.high:g}"
         return bounds + (" or None" if self.optional else "")
 
 
@@ -62,7 +58,7 @@ class Count:
     def allows(self, value: Any) -> bool:
         if value is None:
             return self.optional
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
+        return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= 1
 
     def __str__(self) -> str:
         return "a whole number ≥ 1" + (" or None" if self.optional else "")

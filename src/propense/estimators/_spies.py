@@ -32,7 +32,7 @@ def spy_threshold(sample: Sample, spies: NDArray[np.intp], log_odds: Any, quanti
 
 
 def rows_above(sample: Sample, log_odds: Any, threshold: float) -> Any:
-    """The unlabelled rows more likely positive than the threshold: Â as in the authors' code, the lowest spy left out."""
+    """The unlabelled rows more likely positive than the threshold: Â of the authors' code, without the lowest spy."""
     return ~sample.labelled & (log_odds > threshold + _tie(threshold))
 
 
@@ -46,7 +46,7 @@ def best_rows(sample: Sample, log_odds: Any, count: float) -> Any:
     values = sample.design.bring(log_odds)[~sample.design.bring(sample.labelled)]
     weights = sample.bring_weights()[~sample.design.bring(sample.labelled)]
     order = np.argsort(-values)
-    position = min(np.searchsorted(np.cumsum(weights[order]), count), len(order) - 1)
+    position = min(int(np.searchsorted(np.cumsum(weights[order]), count)), len(order) - 1)
     return rows_from(sample, log_odds, float(values[order[position]]))
 
 
