@@ -1,0 +1,84 @@
+"""One file over every kind of design: each law holds wherever the matrix lives."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import coarse
+
+from propense._designs import as_design, dense
+from propense._designs.dense import DenseDesign
+from propense._designs.sparse import SparseDesign
+
+
+@pytest.fixture
+def X(rng):
+    dense_part = coarse(rng.normal(size=(203, 7)))
+    return np.where(rng.random(dense_part.shape) < 0.6, dense_part, 0.0)
+
+
+@pytest.fixture
+def with_ones(X):
+    return np.column_stack([np.ones(len(X)), X])
+
+
+@pytest.fixture(params=["one block", "blocks of a few rows"], autouse=True)
+def blocks(request, monkeypatch):
+    if request.param == "blocks of a few rows":
+        monkeypatch.setattr(dense, "_BLOCK", 40)
+
+
+def test_storage_chooses_the_design(X):
+    assert isinstance(as_design(X), DenseDesign)
+    assert isinstance(as_design(sp.csr_matrix(X)), SparseDesign)
+    assert as_design(X).shape == (203, 8)
+
+
+def test_products_count_the_intercept_first(design_kind, X, with_ones, rng):
+    design, coef, rows = design_kind(X), rng.normal(size=8), rng.normal(size=203)
+    np.testing.assert_allclose(design.bring(design.matvec(coef)), with_ones @ coef, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(design.rmatvec(design.send(rows)), with_ones.T @ rows, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", ["none", "positive", "signed"])
+def test_gram_is_the_weighted_cross_product(design_kind, X, with_ones, rng, weights):
+    w = {"none": np.ones(203), "positive": rng.random(203), "signed": rng.normal(size=203)}[weights]
+    gram = design_kind(X).gram(None if weights == "none" else w)
+    np.testing.assert_allclose(gram, with_ones.T @ (w[:, None] * with_ones), rtol=1e-11, atol=1e-11)
+
+
+def test_sweep_is_matvec_then_rmatvec(design_kind, X, rng):
+    design, coef, other = design_kind(X), rng.normal(size=8), rng.normal(size=203)
+    total, gradient = design.sweep(lambda a, o: (a**2 + o, np.sin(a) * o), coef, design.send(other))
+    a = design.matvec(coef)
+    assert total == pytest.approx(float((a**2 + other).sum()), rel=1e-12)
+    np.testing.assert_allclose(gradient, design.rmatvec(np.sin(a) * other), rtol=1e-11, atol=1e-11)
+
+
+def test_sweep_without_values_sums_to_nothing(design_kind, X):
+    design = design_kind(X)
+    assert design.sweep(lambda a: (None, a), np.ones(8))[0] == 0.0
+
+
+def test_take_keeps_the_rows_of_a_mask(design_kind, X, with_ones, rng):
+    mask, coef = rng.random(203) < 0.3, rng.normal(size=8)
+    taken = design_kind(X).take(mask)
+    assert taken.shape == (mask.sum(), 8)
+    np.testing.assert_allclose(taken.matvec(coef), (with_ones @ coef)[mask], rtol=1e-12, atol=1e-12)
+
+
+def test_nearest_is_the_closest_row_of_the_pool(design_kind, X):
+    mask = np.arange(len(X)) % 3 == 0
+    found = design_kind(X).nearest(mask, ~mask)
+    assert not mask[found].any()
+    distances = ((X[mask][:, None] - X[None]) ** 2).sum(axis=2)
+    distances[:, mask] = np.inf
+    np.testing.assert_array_equal(found, distances.argmin(axis=1))
+
+
+def test_nothing_is_written_to_the_matrix(design_kind, X, rng):
+    kept = X.copy()
+    X.flags.writeable = False
+    design = design_kind(X)
+    design.gram(rng.random(203))
+    design.nearest(np.arange(203) < 50, np.arange(203) >= 50)
+    np.testing.assert_array_equal(X, kept)

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from propense._maths.double_logistic import (
+    class_log_odds_shift,
+    halfway_to_certain,
+    hidden_log_odds,
+    hidden_positive,
+    joint_curvature,
+    joint_loss,
+    joint_slope,
+)
+from propense._maths.logistic import sigmoid
+
+GRID = np.array([-800, -750, -300, -60, -37, -20, -3, -0.5, 0, 0.5, 3, 20, 36, 37, 38, 60, 300, 750, 800], dtype=float)
+A, B = (grid.ravel() for grid in np.meshgrid(GRID, GRID))
+A_EXTENDED, B_EXTENDED = A.astype(np.longdouble), B.astype(np.longdouble)
+extended = pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="needs 80-bit floats as the truth")
+
+
+@extended
+@pytest.mark.parametrize("labelled", [True, False])
+def test_joint_loss_is_finite_and_exact_to_800(labelled):
+    if labelled:
+        truth = np.log1p(np.exp(-A_EXTENDED)) + np.log1p(np.exp(-B_EXTENDED))
+    else:
+        # −log(1 − σ(a)σ(b)) = log(1 + eᵃeᵇ/(1+eᵃ+eᵇ)): one logarithm of a sum of positive terms, no cancellation.
+        truth = np.log1p(np.exp(A_EXTENDED + B_EXTENDED - np.log(1 + np.exp(A_EXTENDED) + np.exp(B_EXTENDED))))
+    loss = joint_loss(A, B, np.full(A.shape, labelled))
+    assert np.isfinite(loss).all()
+    np.testing.assert_allclose(loss, truth.astype(float), rtol=1e-14, atol=1e-300)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_joint_loss_is_symmetric_in_its_two_factors(labelled):
+    s = np.full(A.shape, labelled)
+    np.testing.assert_allclose(joint_loss(A, B, s), joint_loss(B, A, s), rtol=1e-14, atol=1e-300)
+
+
+@extended
+def test_hidden_positive_is_the_bayes_rule():
+    near = (np.abs(A) < 30) & (np.abs(B) < 30)
+    y, e = 1 / (1 + np.exp(-A_EXTENDED[near])), 1 / (1 + np.exp(-B_EXTENDED[near]))
+    np.testing.assert_allclose(hidden_positive(A, B)[near], (y * (1 - e) / (1 - y * e)).astype(float), rtol=1e-9)
+    closed = 1 / (1 + np.exp(-A_EXTENDED) + np.exp(B_EXTENDED - A_EXTENDED))
+    np.testing.assert_allclose(hidden_positive(A, B), closed.astype(float), rtol=1e-12, atol=1e-308)
+
+
+def test_slope_and_curvature_are_the_derivatives_of_the_loss():
+    a, b = (grid.ravel() for grid in np.meshgrid(np.linspace(-8, 8, 33), np.linspace(-8, 8, 17)))
+    step = 1e-4
+    for labelled in (True, False):
+        s = np.full(a.shape, labelled)
+        shift = class_log_odds_shift(b, s)
+        slope = (joint_loss(a + step, b, s) - joint_loss(a - step, b, s)) / (2 * step)
+        np.testing.assert_allclose(joint_slope(a, shift), slope, atol=1e-8)
+        curvature = (joint_slope(a + step, shift) - joint_slope(a - step, shift)) / (2 * step)
+        np.testing.assert_allclose(joint_curvature(a, shift), curvature, atol=1e-8)
+
+
+def test_curvature_never_exceeds_a_quarter():
+    for labelled in (True, False):
+        shift = class_log_odds_shift(B, np.full(B.shape, labelled))
+        assert joint_curvature(A, shift).max() <= 0.25
+
+
+def test_a_certain_propensity_leaves_no_hidden_positive():
+    certain = np.full(GRID.shape, np.inf)
+    np.testing.assert_array_equal(hidden_positive(GRID, certain), 0)
+    np.testing.assert_array_equal(hidden_log_odds(GRID, certain), -np.inf)
+    logistic = np.logaddexp(0, GRID)
+    np.testing.assert_allclose(joint_loss(GRID, certain, np.zeros(GRID.shape, bool)), logistic, rtol=1e-15)
+
+
+def test_halfway_to_certain_is_the_middle_of_s_and_one():
+    z = np.linspace(-30, 30, 61)
+    np.testing.assert_allclose(sigmoid(halfway_to_certain(z)), (1 + sigmoid(z)) / 2, rtol=1e-15)
+    assert np.isfinite(halfway_to_certain(np.array([-800.0, 800.0]))).all()

@@ -1,0 +1,15 @@
+import numpy as np
+import pytest
+
+from propense._maths.linear import cholesky_solver
+
+
+def test_solver_inverts_the_matrix(rng):
+    root = rng.normal(size=(9, 7))
+    matrix, b = root.T @ root, rng.normal(size=7)
+    np.testing.assert_allclose(matrix @ cholesky_solver(matrix)(b), b, rtol=1e-9)
+
+
+def test_an_indefinite_matrix_is_refused():
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky_solver(np.diag([1.0, -1.0]))

@@ -1,0 +1,128 @@
+"""The solvers on the two risks: they descend, they meet, and they say when they did not."""
+
+import sys
+
+import numpy as np
+import pytest
+from conftest import coarse
+
+from propense._risks import JointRisk, LogisticRisk
+from propense._solvers import SOLVERS, mm_early
+
+N, P = 300, 4
+
+
+@pytest.fixture
+def problem(rng):
+    X = coarse(rng.normal(size=(N, P)))
+    labelled = rng.random(N) < 1 / (1 + np.exp(-X @ [1.0, -1.0, 0.5, 0.0]))
+    return X, labelled, 0.5 * X[:, 3] + 0.2
+
+
+@pytest.fixture(params=["logistic", "joint"])
+def risk(request, problem, design_kind):
+    X, labelled, other = problem
+    if request.param == "logistic":
+        return LogisticRisk(design_kind(X), labelled, ridge=1.0)
+    return JointRisk(design_kind(X), labelled, other, ridge=0.5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_solution_is_a_stationary_point(risk, solver):
+    solution = SOLVERS[solver](risk, np.zeros(P + 1), tol=1e-8, max_iter=5000)
+    value, gradient = risk.value_gradient(solution.coef)
+    assert solution.converged
+    assert solution.value == value
+    assert solution.gradient_norm == pytest.approx(np.abs(gradient).max() / N)
+    assert solution.gradient_norm <= 1e-8
+
+
+def test_the_three_solvers_meet(risk):
+    found = [solve(risk, np.zeros(P + 1), tol=1e-9, max_iter=20_000).coef for solve in SOLVERS.values()]
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-6)
+
+
+def test_risk_never_rises_along_mm(risk, rng):
+    coef = 3 * rng.normal(size=P + 1)
+    values = [risk.value_gradient(coef)[0]]
+    for _ in range(15):
+        coef = SOLVERS["mm"](risk, coef, tol=0.0, max_iter=1).coef
+        values.append(risk.value_gradient(coef)[0])
+    assert np.diff(values).max() < 0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_solution_is_where_the_solver_stays(risk, solver):
+    """What JERM's stopping rule needs: restarted at its answer, a solver returns it bit for bit."""
+    first = SOLVERS[solver](risk, np.zeros(P + 1), tol=1e-7, max_iter=5000)
+    again = SOLVERS[solver](risk, first.coef, tol=1e-7, max_iter=5000)
+    assert again.n_iter == 0
+    np.testing.assert_array_equal(again.coef, first.coef)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_cap_is_kept_and_reported(risk, solver):
+    solution = SOLVERS[solver](risk, np.zeros(P + 1), tol=1e-12, max_iter=1)
+    assert not solution.converged
+    assert solution.n_iter == 1
+
+
+def test_early_stop_leaves_out_the_first_small_step(risk):
+    tol = 1e-2
+    solution = mm_early(risk, np.zeros(P + 1), tol=tol, max_iter=1000)
+    assert solution.converged
+    assert np.abs(risk.majorised_step(risk.gradient(solution.coef))).max() < tol
+    coef = np.zeros(P + 1)
+    for _ in range(solution.n_iter):
+        step = risk.majorised_step(risk.gradient(coef))
+        assert np.abs(step).max() >= tol
+        coef = coef - step
+    np.testing.assert_array_equal(solution.coef, coef)
+
+
+def test_early_stop_takes_at_most_its_cap(risk):
+    solution = mm_early(risk, np.zeros(P + 1), tol=1e-12, max_iter=7)
+    assert (solution.n_iter, solution.converged) == (7, False)
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+def test_more_columns_than_rows_are_no_obstacle(design_kind, rng, solver):
+    X = coarse(rng.normal(size=(15, 30)))
+    risk = JointRisk(design_kind(X), np.arange(15) % 2 == 0, coarse(rng.normal(size=15)))
+    solution = SOLVERS[solver](risk, np.zeros(31), tol=1e-6, max_iter=200)
+    assert solution.converged
+
+
+def test_newton_leaves_a_saddle(design_kind, rng):
+    """Where the joint risk curves downwards, the step must still descend."""
+    X = coarse(rng.normal(size=(200, 2)))
+    risk = JointRisk(design_kind(X), rng.random(200) < 0.05, np.full(200, 3.0), ridge=1e-3)
+    start = np.array([2.5, 0.5, -0.5])
+    assert np.linalg.eigvalsh(risk.hessian(start)).min() < 0
+    solution = SOLVERS["newton"](risk, start, tol=1e-8, max_iter=200)
+    assert solution.converged
+    assert np.linalg.eigvalsh(risk.hessian(solution.coef)).min() > 0
+
+
+def test_newton_needs_few_hessians(problem, design_kind, monkeypatch):
+    """A Hessian costs more than a step: near the solution an old one serves."""
+    X, labelled, _ = problem
+    risk = LogisticRisk(design_kind(X), labelled, ridge=1.0)
+    made = []
+    hessian = LogisticRisk.hessian
+    monkeypatch.setattr(LogisticRisk, "hessian", lambda self, coef: made.append(1) or hessian(self, coef))
+    solution = SOLVERS["newton"](risk, np.zeros(P + 1), tol=1e-12, max_iter=100)
+    assert solution.converged
+    assert len(made) < solution.n_iter
+
+
+def test_wide_problems_make_no_square_matrix(problem, design_kind, monkeypatch):
+    X, labelled, _ = problem
+    risk = LogisticRisk(design_kind(X), labelled, ridge=1.0)
+    narrow = SOLVERS["lbfgs"](risk, np.zeros(P + 1), tol=1e-8, max_iter=500)
+    monkeypatch.setattr(sys.modules["propense._solvers.lbfgs"], "WIDE", 2)
+    monkeypatch.setattr(LogisticRisk, "majoriser", lambda self: pytest.fail("a p × p matrix was made"))
+    wide = SOLVERS["lbfgs"](risk, np.zeros(P + 1), tol=1e-8, max_iter=500)
+    assert wide.converged
+    np.testing.assert_allclose(wide.coef, narrow.coef, atol=1e-6)

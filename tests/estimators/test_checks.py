@@ -1,0 +1,26 @@
+"""scikit-learn's own checks, all of them, with no expected failures."""
+
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from propense import JERM, Naive, Oracle
+
+ESTIMATORS = [
+    Naive(),
+    Oracle(),
+    Naive(solver="lbfgs"),
+    Naive(solver="mm"),
+    JERM(),
+    JERM(variant="paper"),
+    JERM(solver="newton"),
+    JERM(solver="lbfgs", spy_quantile=0.1),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings of many kinds on purpose.
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_every_check_of_scikit_learn_passes(estimator):
+    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    assert len(results) > 40
+    assert [f"{r['check_name']}: {r['status']}: {r['exception']}" for r in results if r["status"] != "passed"] == []

@@ -1,0 +1,101 @@
+"""Laws of the two risks, on every kind of design."""
+
+import numpy as np
+import pytest
+from conftest import coarse
+
+from propense._risks import JointRisk, LogisticRisk
+
+N, P = 120, 5
+
+
+@pytest.fixture
+def X(rng):
+    return coarse(rng.normal(size=(N, P)))
+
+
+@pytest.fixture(params=["logistic", "soft logistic", "joint"])
+def make_risk(request, rng):
+    """(design, weights, ridge) → risk, with fixed targets."""
+    labelled, other, soft = rng.random(N) < 0.4, rng.normal(size=N), rng.random(N)
+    return {
+        "logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(design, labelled, weights=weights, ridge=ridge),
+        "soft logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(design, soft, weights=weights, ridge=ridge),
+        "joint": lambda design, weights=None, ridge=0.0: JointRisk(
+            design, labelled, other, weights=weights, ridge=ridge
+        ),
+    }[request.param]
+
+
+@pytest.fixture(params=["unweighted", "weighted with ridge"])
+def risk(request, make_risk, design_kind, X, rng):
+    if request.param == "unweighted":
+        return make_risk(design_kind(X))
+    return make_risk(design_kind(X), rng.random(N) + 0.1, 0.7)
+
+
+def test_gradient_is_the_slope_of_the_value(risk, rng):
+    coef, step = rng.normal(size=P + 1), 1e-5
+    slopes = [
+        (risk.value_gradient(coef + step * e)[0] - risk.value_gradient(coef - step * e)[0]) / (2 * step)
+        for e in np.eye(P + 1)
+    ]
+    np.testing.assert_allclose(risk.value_gradient(coef)[1], slopes, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(risk.gradient(coef), risk.value_gradient(coef)[1])
+
+
+def test_hessian_is_the_slope_of_the_gradient(risk, rng):
+    coef, step = rng.normal(size=P + 1), 1e-5
+    slopes = [(risk.gradient(coef + step * e) - risk.gradient(coef - step * e)) / (2 * step) for e in np.eye(P + 1)]
+    np.testing.assert_allclose(risk.hessian(coef), slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_majoriser_bounds_hessian(risk, rng):
+    for size in (0.0, 0.3, 3.0):
+        gap = risk.majoriser() - risk.hessian(size * rng.normal(size=P + 1))
+        assert np.linalg.eigvalsh(gap).min() > 0
+
+
+def test_majorised_step_solves_with_the_majoriser(risk, rng):
+    gradient = rng.normal(size=P + 1)
+    np.testing.assert_allclose(risk.majoriser() @ risk.majorised_step(gradient), gradient, atol=1e-9)
+
+
+def test_an_integer_weight_is_that_many_rows(design_kind, rng):
+    X = coarse(rng.normal(size=(30, 3)))
+    copies = rng.integers(1, 4, size=30)
+    repeat = np.repeat(np.arange(30), copies)
+    labelled, other, coef = rng.random(30) < 0.5, rng.normal(size=30), rng.normal(size=4)
+    weighted = JointRisk(design_kind(X), labelled, other, weights=copies.astype(float), ridge=0.2)
+    repeated = JointRisk(design_kind(X[repeat]), labelled[repeat], other[repeat], ridge=0.2)
+    assert weighted.total_weight == repeated.total_weight == copies.sum()
+    np.testing.assert_allclose(weighted.value_gradient(coef)[0], repeated.value_gradient(coef)[0], rtol=1e-12)
+    np.testing.assert_allclose(weighted.gradient(coef), repeated.gradient(coef), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(weighted.hessian(coef), repeated.hessian(coef), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(weighted.majoriser(), repeated.majoriser(), rtol=1e-12)
+
+
+def test_the_two_factors_can_change_places(design_kind, X, rng):
+    design, labelled = design_kind(X), rng.random(N) < 0.4
+    beta, gamma = rng.normal(size=(2, P + 1))
+    by_class = JointRisk(design, labelled, design.matvec(gamma)).value_gradient(beta)[0]
+    by_propensity = JointRisk(design, labelled, design.matvec(beta)).value_gradient(gamma)[0]
+    assert by_class == pytest.approx(by_propensity, rel=1e-13)
+
+
+def test_holding_elsewhere_is_a_new_risk_with_the_old_majoriser(design_kind, X, rng):
+    design, labelled = design_kind(X), rng.random(N) < 0.4
+    here, there, coef = rng.normal(size=N), rng.normal(size=N), rng.normal(size=P + 1)
+    risk = JointRisk(design, labelled, here)
+    moved = risk.holding(there)
+    assert moved.majoriser() is risk.majoriser()
+    assert moved.value_gradient(coef)[0] == JointRisk(design, labelled, there).value_gradient(coef)[0]
+    assert risk.value_gradient(coef)[0] == JointRisk(design, labelled, here).value_gradient(coef)[0]
+
+
+def test_joint_risk_with_certain_labels_is_the_logistic_risk(design_kind, X, rng):
+    design, labelled, coef = design_kind(X), rng.random(N) < 0.4, rng.normal(size=P + 1)
+    joint = JointRisk(design, labelled, np.full(N, np.inf)).value_gradient(coef)
+    logistic = LogisticRisk(design, labelled).value_gradient(coef)
+    assert joint[0] == pytest.approx(logistic[0], rel=1e-13)
+    np.testing.assert_allclose(joint[1], logistic[1], atol=1e-11)
