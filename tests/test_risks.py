@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import coarse
 
+from conftest import coarse
 from propense._risks import JointRisk, LogisticRisk
 
 N, P = 120, 5
@@ -19,8 +19,12 @@ def make_risk(request, rng):
     """(design, weights, ridge) → risk, with fixed targets."""
     labelled, other, soft = rng.random(N) < 0.4, rng.normal(size=N), rng.random(N)
     return {
-        "logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(design, labelled, weights=weights, ridge=ridge),
-        "soft logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(design, soft, weights=weights, ridge=ridge),
+        "logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(
+            design, labelled, weights=weights, ridge=ridge
+        ),
+        "soft logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(
+            design, soft, weights=weights, ridge=ridge
+        ),
         "joint": lambda design, weights=None, ridge=0.0: JointRisk(
             design, labelled, other, weights=weights, ridge=ridge
         ),

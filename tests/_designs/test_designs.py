@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import coarse
 
+from conftest import coarse
 from propense._designs import as_design, dense
 from propense._designs.dense import DenseDesign
 from propense._designs.sparse import SparseDesign

@@ -4,8 +4,8 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import coarse
 
+from conftest import coarse
 from propense._risks import JointRisk, LogisticRisk
 from propense._solvers import SOLVERS, mm_early
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import load_problem, reference_files
 
+from conftest import load_problem, reference_files
 from propense import JERM
 
 FILES = reference_files()

@@ -19,7 +19,7 @@ def read_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     ones (NaN, None, pandas NA, an empty string): that value is the label, and the other class is 0, False or "".
     """
     try:
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(_as_array(y), warn=True)
     except ValueError as error:
         raise InvalidLabels(str(error)) from None
     if y.dtype.kind == "f" and np.isinf(y).any():
@@ -31,7 +31,20 @@ def read_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         kinds = sorted({type(value).__name__ for value in y[~missing]})
         raise InvalidLabels(f"y mixes values that cannot be compared: {', '.join(kinds)}. Use one type.") from None
     classes = _beside_missing(values) if missing.any() else _two_values(y, values)
-    return ~missing & (y == classes[1]), classes
+    labelled = np.zeros(len(y), dtype=bool)
+    labelled[~missing] = y[~missing] == classes[1]
+    return labelled, classes
+
+
+def _as_array(y: Any) -> Any:
+    """A list as an array that keeps its values: NumPy would write None and NaN beside strings as words."""
+    if not isinstance(y, list | tuple):
+        return y
+    array = np.asarray(y)
+    if array.dtype.kind in "US" and not all(isinstance(value, str | bytes) for value in y):
+        array = np.empty(len(y), dtype=object)
+        array[:] = y
+    return array
 
 
 def _two_values(y: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,57 @@
+"""The command line, run as a user runs it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import propense
+from propense.cli._demo import run_demo
+
+
+def run(*arguments, code=None):
+    command = [sys.executable, "-c", code] if code else [sys.executable, "-m", "propense"]
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, env={"COLUMNS": "100", "PATH": ""})
+
+
+@pytest.mark.slow
+def test_demo_prints_the_table_and_the_findings():
+    result = run("demo")
+    assert result.returncode == 0, result.stderr
+    demo = run_demo(0)
+    for line in demo.scores:
+        assert f"{line.balanced_accuracy:.3f}" in result.stdout
+        assert line.method in result.stdout
+    for finding in demo.findings:
+        assert f" {finding.row} " in result.stdout
+
+
+def test_demo_finds_what_it_says():
+    demo = run_demo(0)
+    naive, jerm, balanced, oracle = demo.scores
+    assert (naive.method, oracle.propensity_error) == ("Naive", None)
+    assert naive.balanced_accuracy < jerm.balanced_accuracy < oracle.balanced_accuracy
+    assert jerm.propensity_error == balanced.propensity_error < naive.propensity_error
+    assert len(demo.findings) == 10
+    assert np.diff([finding.hidden for finding in demo.findings]).max() <= 0
+    assert demo.labelled < demo.positives < demo.rows
+
+
+def test_version_and_help_are_told():
+    assert run("--version").stdout.strip() == f"propense {propense.__version__}"
+    assert "demo" in run("--help").stdout
+    assert run("--help").returncode == 0
+
+
+def test_a_wrong_command_is_an_error_in_one_word():
+    result = run("dmeo")
+    assert result.returncode == 2
+    assert "No such command" in result.stderr
+
+
+def test_without_typer_the_command_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from propense.cli import main; main()"
+    result = run(code=code)
+    assert result.returncode == 1
+    assert result.stderr.strip() == "The propense command needs typer and rich: pip install 'propense[cli]'"

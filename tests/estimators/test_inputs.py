@@ -1,0 +1,249 @@
+"""What may be passed, and what is said of the rest."""
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from propense import JERM, Naive, Oracle
+from propense.errors import (
+    InvalidFeatures,
+    InvalidLabels,
+    InvalidOption,
+    InvalidWeights,
+    NoLabelledInstances,
+    NoUnlabelledInstances,
+    PropenseError,
+)
+from propense.estimators import _inputs
+
+
+@pytest.fixture
+def problem(rng):
+    positive = rng.random(150) < 0.4
+    X = rng.normal(size=(150, 3)) + np.outer(positive, [2.5, -1.5, 0.0])
+    return X, (positive & (rng.random(150) < 0.5)).astype(int)
+
+
+FRAMES = {
+    "pandas": lambda X: pd.DataFrame(X, columns=["age", "dose", "weight"]),
+    "polars": lambda X: pl.DataFrame(X, schema=["age", "dose", "weight"]),
+    "pandas float32": lambda X: pd.DataFrame(X.astype(np.float32), columns=["age", "dose", "weight"]),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("estimator", [JERM, Naive, Oracle])
+def test_frames_are_matrices_with_names(problem, estimator, frame):
+    X, s = problem
+    named = FRAMES[frame](X)
+    model = estimator().fit(named, s)
+    plain = estimator().fit(np.asarray(named), s)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    assert model.feature_names_in_.tolist() == ["age", "dose", "weight"]
+    assert model.n_features_in_ == 3
+    np.testing.assert_array_equal(model.predict_proba(named), plain.predict_proba(np.asarray(named)))
+    assert not hasattr(plain, "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "decision_function", "predict_propensity", "predict_hidden"]
+)
+def test_columns_are_checked_at_every_prediction(problem, method):
+    X, s = problem
+    model = JERM().fit(FRAMES["pandas"](X), s)
+    with pytest.raises(InvalidFeatures, match="feature names"):
+        getattr(model, method)(FRAMES["pandas"](X)[["dose", "age", "weight"]])
+    with pytest.raises(InvalidFeatures, match="feature names"):
+        getattr(model, method)(FRAMES["pandas"](X).rename(columns={"age": "years"}))
+    with pytest.raises(InvalidFeatures, match="2 features"):
+        getattr(JERM().fit(X, s), method)(X[:, :2])
+
+
+@pytest.mark.parametrize(
+    "storage", [np.asarray, np.asfortranarray, lambda X: X[::1, ::-1][:, ::-1], lambda X: X.tolist()]
+)
+def test_layout_does_not_matter(problem, storage):
+    X, s = problem
+    np.testing.assert_allclose(JERM().fit(storage(X), s).coef_, JERM().fit(X, s).coef_, rtol=1e-9)
+
+
+def test_memory_mapped_and_read_only_arrays_are_read(problem, tmp_path):
+    X, s = problem
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.testing.assert_array_equal(JERM().fit(mapped, s).coef_, JERM().fit(X, s).coef_)
+
+
+def test_fit_changes_nothing_it_was_given(problem):
+    X, s = problem
+    weights = np.ones(len(s))
+    kept = X.copy(), s.copy(), weights.copy()
+    model = JERM()
+    before = model.get_params()
+    model.fit(X, s, sample_weight=weights)
+    for given, copy in zip((X, s, weights), kept, strict=True):
+        np.testing.assert_array_equal(given, copy)
+    assert model.get_params() == before
+
+
+def bad(X, value, row=7, column=1):
+    X = X.copy()
+    X[row, column] = value
+    return X
+
+
+def test_a_nan_is_found_and_named(problem):
+    X, s = problem
+    with pytest.raises(
+        InvalidFeatures, match=r"1 entries that are NaN or infinite, the first \(nan\) at row 7, column 1"
+    ):
+        JERM().fit(bad(X, np.nan), s)
+    with pytest.raises(InvalidFeatures, match="-inf.* at row 7, column 'dose'"):
+        JERM().fit(FRAMES["pandas"](bad(X, -np.inf)), s)
+    with pytest.raises(InvalidFeatures, match=r"\(inf\) at row 7, column 1"):
+        JERM().fit(sp.csr_array(bad(X, np.inf)), s)
+    model = JERM().fit(X, s)
+    with pytest.raises(InvalidFeatures, match="NaN"):
+        model.predict(bad(X, np.nan))
+
+
+def test_finite_numbers_with_an_infinite_sum_are_finite():
+    _inputs._check_finite(Naive(), np.full((4, 1), 1e308))
+
+
+WRONG = {
+    "no labelled row": (lambda X, s: (X, np.zeros_like(s), None), NoLabelledInstances),
+    "no unlabelled row": (lambda X, s: (X, np.ones_like(s), None), NoUnlabelledInstances),
+    "one row": (lambda X, s: (X[:1], s[:1], None), InvalidFeatures),
+    "no row": (lambda X, s: (X[:0], s[:0], None), InvalidFeatures),
+    "no column": (lambda X, s: (X[:, :0], s, None), InvalidFeatures),
+    "one dimension": (lambda X, s: (X[:, 0], s, None), InvalidFeatures),
+    "strings": (lambda X, s: (X.astype(str).astype(object) + "x", s, None), InvalidFeatures),
+    "fewer labels than rows": (lambda X, s: (X, s[:-1], None), InvalidLabels),
+    "no labels": (lambda X, s: (X, None, None), InvalidLabels),
+    "three values": (lambda X, s: (X, s + (np.arange(len(s)) == 3) * 5, None), InvalidLabels),
+    "negative weight": (lambda X, s: (X, s, np.where(np.arange(len(s)) == 4, -1.0, 1.0)), InvalidWeights),
+    "NaN weight": (lambda X, s: (X, s, np.where(np.arange(len(s)) == 4, np.nan, 1.0)), InvalidWeights),
+    "too few weights": (lambda X, s: (X, s, np.ones(len(s) - 1)), InvalidWeights),
+    "weights in a matrix": (lambda X, s: (X, s, np.ones((len(s), 2))), InvalidWeights),
+    "only zero weights": (lambda X, s: (X, s, np.zeros(len(s))), InvalidWeights),
+    "labelled rows weigh nothing": (lambda X, s: (X, s, 1 - s), NoLabelledInstances),
+    "unlabelled rows weigh nothing": (lambda X, s: (X, s, s), NoUnlabelledInstances),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("estimator", [JERM, Naive, Oracle])
+def test_bad_input_is_one_error_of_ours(problem, case, estimator):
+    spoil, error = WRONG[case]
+    X, y, weights = spoil(*problem)
+    with pytest.raises(error) as caught:
+        estimator().fit(X, y, sample_weight=weights)
+    assert isinstance(caught.value, PropenseError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_a_negative_weight_is_named(problem):
+    X, s = problem
+    weights = np.ones(len(s))
+    weights[4] = -0.5
+    with pytest.raises(InvalidWeights, match=r"negative \(-0.5\) at row 4"):
+        JERM().fit(X, s, sample_weight=weights)
+
+
+OPTIONS = [
+    ({"solver": "adam"}, "solver must be one of 'auto', 'mm', 'newton', 'lbfgs'"),
+    ({"variant": "Paper"}, "variant must be one of 'published', 'paper'"),
+    ({"decision": None}, "decision must be one of"),
+    ({"ridge": -1.0}, "ridge must be a number ≥ 0"),
+    ({"ridge": "1"}, "ridge must be a number"),
+    ({"ridge": True}, "ridge must be a number"),
+    ({"propensity_ridge": np.inf}, "propensity_ridge must be a number"),
+    ({"spy_quantile": 1.5}, "spy_quantile must be a number from 0 to 1"),
+    ({"max_iter": 0}, "max_iter must be a whole number ≥ 1"),
+    ({"max_iter": 2.5}, "max_iter must be a whole number ≥ 1"),
+    ({"max_steps": False}, "max_steps must be a whole number ≥ 1 or None"),
+    ({"tol": -1e-3}, "tol must be a number ≥ 0 or None"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), OPTIONS, ids=str)
+def test_an_unknown_option_is_named_with_its_choices(problem, options, words):
+    with pytest.raises(InvalidOption, match=words):
+        JERM(**options).fit(*problem)
+
+
+def test_a_decision_changed_after_fit_is_checked_too(problem):
+    X, s = problem
+    model = JERM().fit(X, s).set_params(decision="best")
+    with pytest.raises(InvalidOption, match="decision must be one of"):
+        model.predict(X)
+
+
+def test_numpy_numbers_are_numbers(problem):
+    JERM(ridge=np.float32(0.5), max_iter=np.int64(100), spy_quantile=0).fit(*problem)
+
+
+def test_too_many_columns_for_a_square_matrix_are_refused_at_once():
+    X = sp.random_array((20, 30_000), density=1e-3, format="csr", rng=np.random.default_rng(0))
+    s = np.arange(20) % 2
+    for model in (JERM(), Naive(solver="newton"), JERM(solver="newton")):
+        with pytest.raises(InvalidOption, match="solver='lbfgs'"):
+            model.fit(X, s)
+    assert Naive().fit(X, s).converged_
+
+
+def test_a_scalar_weight_is_a_weight_for_all(problem):
+    X, s = problem
+    np.testing.assert_allclose(
+        Naive(ridge=0.0).fit(X, s, sample_weight=3.0).coef_, Naive(ridge=0.0).fit(X, s).coef_, atol=1e-7
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_it_lives_among_scikit_learn_tools(problem):
+    X, s = problem
+    frame = FRAMES["pandas"](X)
+    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), JERM())
+    grid = GridSearchCV(pipeline, {"jerm__spy_quantile": [0.0, 0.1], "jerm__ridge": [0.0, 1.0]}, cv=3)
+    grid.fit(frame, s)
+    assert set(grid.best_params_) == {"jerm__spy_quantile", "jerm__ridge"}
+    assert cross_val_predict(pipeline, frame, s, cv=3, method="predict_proba").shape == (150, 2)
+    assert clone(grid.best_estimator_).get_params()["jerm__ridge"] == grid.best_params_["jerm__ridge"]
+
+
+def test_weights_are_routed_when_asked_for(problem):
+    X, s = problem
+    weights = np.arange(len(s)) % 3 + 1.0
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False), Naive().set_fit_request(sample_weight=True)
+        )
+        pipeline.fit(X, s, sample_weight=weights)
+    direct = Naive().fit(StandardScaler().fit_transform(X), s, sample_weight=weights)
+    np.testing.assert_array_equal(pipeline[-1].coef_, direct.coef_)
+
+
+def test_a_model_survives_a_file(problem, tmp_path):
+    X, s = problem
+    model = JERM(decision="balanced").fit(FRAMES["pandas"](X), s)
+    joblib.dump(model, tmp_path / "model")
+    again = joblib.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_hidden(FRAMES["pandas"](X)), model.predict_hidden(FRAMES["pandas"](X)))
+
+
+def test_nothing_the_size_of_the_data_stays_on_the_model(rng):
+    X = rng.normal(size=(5000, 3))
+    s = (X[:, 0] > 0.8) & (rng.random(5000) < 0.3)
+    model = JERM().fit(X, s)
+    sizes = {name: np.size(value) for name, value in vars(model).items() if name.endswith("_")}
+    assert sizes.pop("spies_") <= s.sum()
+    assert max(sizes.values()) <= 100
