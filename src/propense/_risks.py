@@ -76,6 +76,11 @@ class Risk:
         """¼·XᵀWX + ridge + damping·I: at least the Hessian, wherever that is taken."""
         return self._bound.matrix
 
+    @property
+    def units(self) -> Vector:
+        """The square roots of the majoriser's diagonal: what a gradient is measured in, whatever the columns' units."""
+        return self._bound.units
+
     def majorised_step(self, gradient: Vector) -> Vector:
         """Majoriser⁻¹ @ gradient; factorised once."""
         return self._bound.solve(gradient)
@@ -145,6 +150,11 @@ class _Majoriser:
     @cached_property
     def matrix(self) -> Matrix:
         return 0.25 * self._design.gram(self._weights) + np.diag(self._ridge + _DAMPING)
+
+    @cached_property
+    def units(self) -> Vector:
+        diagonal = 0.25 * self._design.squares(self._weights) + self._ridge + _DAMPING
+        return np.asarray(np.sqrt(diagonal))
 
     @cached_property
     def solve(self) -> Callable[[Vector], Vector]:

@@ -3,14 +3,13 @@
 ::
 
     PropenseError
-    ├── InvalidInput (also a ValueError)
-    │   ├── InvalidFeatures           X: not finite, wrong columns, too few rows
-    │   ├── InvalidLabels             y: not two values
-    │   │   ├── NoLabelledInstances   nobody carries the label
-    │   │   └── NoUnlabelledInstances everybody carries it
-    │   ├── InvalidWeights            sample_weight: negative, not finite, wrong length
-    │   └── InvalidOption             a constructor argument outside its range
-    └── MissingExtra (also an ImportError)
+    └── InvalidInput (also a ValueError)
+        ├── InvalidFeatures           X: not finite, wrong columns, too few rows
+        ├── InvalidLabels             y: not two values
+        │   ├── NoLabelledInstances   nobody carries the label
+        │   └── NoUnlabelledInstances everybody carries it
+        ├── InvalidWeights            sample_weight: negative, not finite, wrong length
+        └── InvalidOption             a constructor argument outside its range
 """
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "InvalidLabels",
     "InvalidOption",
     "InvalidWeights",
-    "MissingExtra",
     "NoLabelledInstances",
     "NoUnlabelledInstances",
     "PropenseError",
@@ -56,7 +54,3 @@ class InvalidWeights(InvalidInput):
 
 class InvalidOption(InvalidInput):
     """A constructor argument is outside what it may be."""
-
-
-class MissingExtra(PropenseError, ImportError):
-    """A part of propense needs packages that are not installed."""

@@ -44,6 +44,8 @@ def test_gram_is_the_weighted_cross_product(design_kind, X, with_ones, rng, weig
     w = {"none": np.ones(203), "positive": rng.random(203), "signed": rng.normal(size=203)}[weights]
     gram = design_kind(X).gram(None if weights == "none" else w)
     np.testing.assert_allclose(gram, with_ones.T @ (w[:, None] * with_ones), rtol=1e-11, atol=1e-11)
+    squares = design_kind(X).squares(None if weights == "none" else w)
+    np.testing.assert_allclose(squares, np.diag(gram), rtol=1e-11, atol=1e-11)
 
 
 def test_sweep_is_matvec_then_rmatvec(design_kind, X, rng):

@@ -43,6 +43,7 @@ CLOUDS = {
     "columns of unlike scale": lambda rng: rng.normal(size=(300, 5)) * [1e-6, 1, 1e3, 1e6, 1e9],
     "heavy tails": lambda rng: rng.standard_cauchy(size=(300, 3)),
     "an outlier": lambda rng: np.vstack([rng.normal(size=(299, 3)), [[1e12, 0, 0]]]),
+    "a sentinel": lambda rng: np.where(rng.random((300, 4)) < 0.01, 999_999_999.0, rng.normal(size=(300, 4))),
     "huge": lambda rng: rng.normal(size=(300, 4)) * 1e200,
     "tiny": lambda rng: rng.normal(size=(300, 4)) * 1e-200,
     "column-major": lambda rng: np.asfortranarray(rng.normal(size=(300, 6))),
@@ -88,6 +89,27 @@ def test_any_small_grid_is_searched_exactly(X, data):
     expected = brute_force(X, queries, pool)
     np.testing.assert_array_equal(nearest_dense(X, queries, pool), expected)
     np.testing.assert_array_equal(nearest_sparse(sp.csr_array(X), queries, pool), expected)
+
+
+@pytest.mark.parametrize("cell", [1e3, 1e9, 1e15])
+def test_one_far_cell_does_not_blunt_the_bounds(rng, cell, monkeypatch):
+    """What is measured exactly stays a small multiple of the queries."""
+    X = rng.normal(size=(2000, 10))
+    X[0, 0] = cell
+    queries, pool = halves(2000)
+    pairs = []
+    exact = neighbours._DenseScreen.exact
+    monkeypatch.setattr(neighbours._DenseScreen, "exact", lambda self, i, j: pairs.append(len(i)) or exact(self, i, j))
+    nearest_dense(X, queries, pool)
+    assert sum(pairs) < 3 * len(queries)
+
+
+def test_sparse_ties_are_measured_in_slices(rng, monkeypatch):
+    """Rows without a common term are all equally far apart."""
+    X = sp.csr_array(np.eye(120))
+    queries, pool = halves(120)
+    monkeypatch.setattr(neighbours, "_COPIED", 30)
+    np.testing.assert_array_equal(nearest_sparse(X, queries, pool), 0)
 
 
 def test_bounds_are_below_the_truth_and_close_to_it(rng):

@@ -1,5 +1,7 @@
 """The one reader of y."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +9,7 @@ import pytest
 
 from propense import JERM, Naive
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
-from propense.estimators._labels import read_labels
+from propense.estimators._labels import read_classes, read_labels
 
 S = np.array([True, False, False, True, False])
 
@@ -23,6 +25,8 @@ WRITTEN = {
     "objects": (np.where(S, "yes", "no").astype(object), "no", "yes"),
     "NaN": (np.where(S, 1.0, np.nan), 0.0, 1.0),
     "NaN beside 3": (np.where(S, 3.0, np.nan), 0.0, 3.0),
+    "pandas NA in a list": ([1, pd.NA, pd.NA, 1, pd.NA], 0, 1),
+    "words that end alike": (["bb", "b", "b", "bb", "b"], "b", "bb"),
     "None": ([True, None, None, True, None], False, True),
     "None beside a number": ([5, None, None, 5, None], 0, 5),
     "None beside a string": (["case", None, None, "case", None], "", "case"),
@@ -64,7 +68,15 @@ def test_how_labels_are_written_changes_no_fit(rng):
     np.testing.assert_array_equal(fits[0].coef_, fits[2].coef_)
 
 
+# What the larger of two words would make the label by mistake, and values that are no labels.
 REFUSED = {
+    "unlabelled after labelled": (["labelled", "unlabelled"], InvalidLabels, "Pass y == 'labelled'"),
+    "not flagged": (["flagged", "not flagged"], InvalidLabels, "Pass y == 'flagged'"),
+    "a NaN turned into a word": (np.array(["case", np.nan]), InvalidLabels, "missing value among words"),
+    "dates": (np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), InvalidLabels, "number, a truth value or a word"),
+    "dates and None": ([datetime.date(2020, 1, 1), None], InvalidLabels, "type date"),
+    "bytes": (np.array([b"x", b"y"]), InvalidLabels, "type bytes"),
+    "infinite objects": (np.array([1, np.inf], dtype=object), InvalidLabels, "infinity"),
     "nobody labelled": ([0, 0, 0], NoLabelledInstances, "other way round"),
     "all missing": ([np.nan, np.nan], NoLabelledInstances, "every value is missing"),
     "all None": ([None, None], NoLabelledInstances, "every value is missing"),
@@ -87,3 +99,22 @@ def test_what_is_no_label_is_refused_by_name(case):
     y, error, words = REFUSED[case]
     with pytest.raises(error, match=words):
         read_labels(y)
+
+
+def test_the_oracle_wants_the_class_of_every_row():
+    with pytest.raises(InvalidLabels, match="no class for 1 rows, the first row 2"):
+        read_classes([1.0, 0.0, np.nan])
+    with pytest.raises(InvalidLabels, match="one class only"):
+        read_classes([1, 1, 1])
+    with pytest.raises(InvalidLabels, match="3 values"):
+        read_classes([1, 2, 3])
+    positive, classes = read_classes(["healthy", "unhealthy"])
+    assert (positive.tolist(), classes.tolist()) == ([False, True], ["healthy", "unhealthy"])
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_score_reads_labels_as_fit_does(written, rng):
+    y, *_ = WRITTEN[written]
+    X = np.where(S, 4.0, -4.0)[:, None] + rng.normal(size=(5, 1))
+    assert Naive().fit(X, y).score(X, y) == 1.0
+    assert Naive().fit(X, y).score(-X, y) == 0.0

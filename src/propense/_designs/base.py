@@ -41,6 +41,9 @@ class Design(Protocol):
     def gram(self, weights: Rows | None) -> Matrix:
         """X.T @ diag(weights) @ X; `None` weighs every row 1."""
 
+    def squares(self, weights: Rows | None) -> Vector:
+        """The diagonal of `gram`, without the rest."""
+
     def sweep(self, pointwise: Pointwise, coef: Vector, *rows: Rows) -> tuple[float, Vector]:
         """Σvᵢ and Σrᵢxᵢ with v, r = pointwise(X @ coef, *rows), in one pass over X; v = None sums to 0."""
 

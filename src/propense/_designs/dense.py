@@ -35,7 +35,11 @@ class DenseDesign:
         return out
 
     def rmatvec(self, rows: Rows) -> NDArray[np.float64]:
-        return self.sweep(lambda _, r: (None, r), np.zeros(self.shape[1]), rows)[1]
+        out = np.zeros(self.shape[1])
+        out[0] = rows.sum()
+        for part, block in self._blocks(_BLOCK):
+            out[1:] += rows[part] @ block
+        return out
 
     def gram(self, weights: Rows | None) -> NDArray[np.float64]:
         p = self.shape[1]
@@ -57,6 +61,14 @@ class DenseDesign:
             out[0, 1:] += means
             out[1:, 1:] += square
         out[1:, 0] = out[0, 1:]
+        return out
+
+    def squares(self, weights: Rows | None) -> NDArray[np.float64]:
+        weights = np.ones(self.shape[0]) if weights is None else weights
+        out = np.zeros(self.shape[1])
+        out[0] = weights.sum()
+        for rows, block in self._blocks(_BLOCK):
+            out[1:] += weights[rows] @ np.square(block)
         return out
 
     def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:

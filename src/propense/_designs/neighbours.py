@@ -22,6 +22,8 @@ Index = NDArray[np.intp]
 _QUERIES, _CANDIDATES = 2048, 512
 # Entries of X copied at a time: 256 KiB, which the allocator hands out again and again without fresh pages.
 _COPIED = 1 << 15
+# Rows that the centre is taken from.
+_SAMPLE = 1024
 
 
 def nearest_dense(features: NDArray[Any], queries: Index, pool: Index) -> Index:
@@ -133,10 +135,9 @@ class _DenseScreen:
         # A float32 product of k terms is off by at most k·2⁻²⁴ of the sum of its absolute terms; p + 8 covers the
         # extra columns and the rounding of the entries. With r = ‖l‖ and ‖u‖, κ(r_l + r_u)² bounds the whole error.
         self._slack = 1.1 * (p + 8) * 2.0**-24
-        # A power of two near the largest entry: no overflow, and scaling by it rounds nothing.
-        largest = max(abs(float(features.max())), abs(float(features.min())))
-        self._unit = 2.0 ** -float(np.frexp(largest)[1])
-        self._centre = features.mean(axis=0, dtype=np.float64)
+        self._unit = _unit(features)
+        # Any centre will do; a median, unlike a mean, stays with the rows when one of them is far away.
+        self._centre = np.median(features[:: -(-len(features) // _SAMPLE)].astype(np.float64), axis=0)
         self._left = np.empty((len(queries), p + 2), dtype=np.float32)
         self._right = np.empty((len(pool), p + 2), dtype=np.float32)
         self._offset = np.empty(len(queries))
@@ -190,8 +191,10 @@ class _SparseScreen:
 
     def __init__(self, queries: Any, pool: Any) -> None:
         self.size = queries.shape[0], pool.shape[0]
-        self._queries, self._pool = queries.astype(np.float64), pool.astype(np.float64)
-        self._slack = 1.1 * (queries.shape[1] + 8) * 2.0**-53
+        unit = min(_unit(queries.data), _unit(pool.data))
+        self._queries, self._pool = queries.astype(np.float64) * unit, pool.astype(np.float64) * unit
+        self._longest = 1 + int(np.diff(queries.indptr).max()) + int(np.diff(pool.indptr).max())
+        self._slack = 1.1 * (self._longest + 8) * 2.0**-53
         self._left, self._right = (
             np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (self._queries, self._pool)
         )
@@ -205,11 +208,21 @@ class _SparseScreen:
         return np.asarray(right - 2.0 * products - self._slack * (np.sqrt(left)[:, None] + np.sqrt(right)) ** 2)
 
     def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
-        gap = self._queries[queries] - self._pool[candidates]
-        return np.asarray(gap.multiply(gap).sum(axis=1)).ravel()
+        out = np.empty(len(queries))
+        # Sliced so that no slice holds more entries than the two matrices hold in their densest rows.
+        for rows in _slices(len(queries), _COPIED // self._longest):
+            gap = self._queries[queries[rows]] - self._pool[candidates[rows]]
+            out[rows] = np.asarray(gap.multiply(gap).sum(axis=1)).ravel()
+        return out
 
     def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(distances - self._left[queries])
+
+
+def _unit(entries: NDArray[Any]) -> float:
+    """A power of two that brings the largest entry near 1: no overflow, and scaling by it rounds nothing."""
+    largest = max(abs(float(entries.max())), abs(float(entries.min()))) if entries.size else 1.0
+    return float(2.0 ** min(-float(np.frexp(largest)[1]), 1000.0))
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:
@@ -222,5 +235,6 @@ def _repeats(features: NDArray[Any]) -> bool:
     """Whether most rows stand more than once, judged by one projection of each row."""
     n, p = features.shape
     # Irrational weights: distinct rows of small integers project to distinct numbers.
-    projection = features @ np.sqrt(np.arange(2.0, p + 2.0)).astype(features.dtype)
+    with np.errstate(over="ignore"):
+        projection = features @ np.sqrt(np.arange(2.0, p + 2.0)).astype(features.dtype)
     return bool(len(np.unique(projection)) < n // 2)

@@ -39,6 +39,10 @@ class SparseDesign:
         out[1:, 1:] = (self._features.T @ scaled).toarray()
         return out
 
+    def squares(self, weights: Rows | None) -> NDArray[np.float64]:
+        weights = np.ones(self.shape[0]) if weights is None else weights
+        return np.concatenate([[weights.sum()], self._features.multiply(self._features).T @ weights])
+
     def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:
         values, slopes = pointwise(self.matvec(coef), *rows)
         return (0.0 if values is None else float(values.sum())), self.rmatvec(slopes)

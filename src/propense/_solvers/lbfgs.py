@@ -30,37 +30,34 @@ def lbfgs(risk: Risk, start: Vector, *, tol: float, max_iter: int) -> Solution:
         value, gradient = risk.value_gradient(coef)
         return value, to_slope(gradient)
 
+    def norm() -> float:
+        return gradient_norm(risk, gradient)
+
     def stop_at_tol(_: Vector) -> None:
-        # SciPy's own tests see the gradient in z; ours is the one promised.
-        if gradient_norm(risk, gradient) <= tol:
+        if norm() <= tol:
             raise StopIteration
 
     # The line search gives up once the value no longer changes in float64; a fresh start from there forgets the
     # curvature learnt and often goes on. Each must at least halve the gradient.
     last = np.inf
-    while tol < gradient_norm(risk, gradient) < 0.5 * last and n_iter < max_iter:
-        last = gradient_norm(risk, gradient)
-        options = {
-            "maxiter": max_iter - n_iter,
-            "maxfun": 50 * max_iter,
-            "ftol": 0.0,
-            "gtol": 0.0,
-            "maxcor": 20,
-        }
+    while tol < norm() < 0.5 * last and n_iter < max_iter:
+        last = norm()
+        options = {"maxiter": max_iter - n_iter, "maxfun": 50 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
         found = scipy.optimize.minimize(
             objective, z, jac=True, method="L-BFGS-B", callback=stop_at_tol, options=options
         )
         z, n_iter = found.x, n_iter + max(int(found.nit), 1)
         objective(z)
-    norm = gradient_norm(risk, gradient)
-    return Solution(coef, value, norm, n_iter, norm <= tol)
+    return Solution(coef, value, norm(), n_iter, norm() <= tol)
 
 
 def _coordinates(risk: Risk, start: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
     """Maps z → coef and gradient → slope in z, and the z of `start`."""
     if len(start) > WIDE:
-        return lambda z: z, lambda gradient: gradient, start
-    # z = Rᵀ·coef with R·Rᵀ the majoriser: whatever the scales of the columns, no curvature in z exceeds 1.
+        # Without the matrix, its diagonal: at least the units of the columns no longer matter.
+        units = risk.units
+        return lambda z: z / units, lambda gradient: gradient / units, start * units
+    # z = Rᵀ·coef with R·Rᵀ the majoriser: no curvature in z exceeds 1.
     root = np.linalg.cholesky(risk.majoriser())
     return (
         lambda z: scipy.linalg.solve_triangular(root, z, lower=True, trans="T"),

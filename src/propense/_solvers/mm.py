@@ -12,12 +12,14 @@ __all__ = ["mm", "mm_early"]
 def mm(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Step until the gradient norm is at most `tol`."""
     coef, n_iter = start, 0
-    gradient = risk.gradient(coef)
-    while gradient_norm(risk, gradient) > tol and n_iter < max_iter:
-        coef = coef - risk.majorised_step(gradient)
+    while True:
         gradient = risk.gradient(coef)
+        if gradient_norm(risk, gradient) <= tol:
+            return _solution(risk, coef, n_iter, converged=True)
+        if n_iter == max_iter:
+            return _solution(risk, coef, n_iter, converged=False)
+        coef = coef - risk.majorised_step(gradient)
         n_iter += 1
-    return _solution(risk, coef, n_iter, converged=gradient_norm(risk, gradient) <= tol)
 
 
 def mm_early(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
@@ -25,14 +27,13 @@ def mm_early(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: in
 
     The early stop of the published JERM: the unfinished minimisation is what regularises it.
     """
-    coef, n_iter = start, 0
-    while n_iter < max_iter:
+    coef = start
+    for n_iter in range(max_iter):
         step = risk.majorised_step(risk.gradient(coef))
         if np.abs(step).max() < tol:
             return _solution(risk, coef, n_iter, converged=True)
         coef = coef - step
-        n_iter += 1
-    return _solution(risk, coef, n_iter, converged=False)
+    return _solution(risk, coef, max_iter, converged=False)
 
 
 def _solution(risk: Risk, coef: NDArray[np.float64], n_iter: int, *, converged: bool) -> Solution:

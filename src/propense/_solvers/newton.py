@@ -17,6 +17,8 @@ _PASSES_PER_COLUMN = 1 / 80
 # Curvature below this share of the largest counts as none.
 _FLAT = 1e-6
 _HALVINGS = 30
+# A predicted fall below this share of the value is not looked for in the value.
+_BLIND = 1e-9
 
 
 def newton(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
@@ -28,8 +30,7 @@ def newton(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int)
         fresh = inverse is None
         if inverse is None:
             inverse = _inverse(risk.hessian(coef))
-        direction = -inverse(gradient)
-        moved = _descend(risk, coef, value, gradient, direction)
+        moved = _descend(risk, coef, value, gradient, -inverse(gradient))
         if moved is None:
             if fresh:
                 break  # No descent along the best direction known: the value is exhausted to rounding.
@@ -39,7 +40,6 @@ def newton(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int)
         n_iter += 1
         if gradient_norm(risk, gradient) > stale * norm:
             inverse = None
-    norm = gradient_norm(risk, gradient)
     return Solution(coef, value, norm, n_iter, norm <= tol)
 
 
@@ -56,24 +56,22 @@ def _inverse(hessian: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], ND
 
 
 def _descend(
-    risk: Risk,
-    coef: NDArray[np.float64],
-    value: float,
-    gradient: NDArray[np.float64],
-    direction: NDArray[np.float64],
+    risk: Risk, coef: NDArray[np.float64], value: float, gradient: NDArray[np.float64], direction: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
     """The first of the steps 1, ½, ¼, … along `direction` that lowers the risk enough, or None."""
     slope = float(gradient @ direction)
     if not slope < 0:
         return None
-    # Within rounding of the value a fall can no longer be seen; there a smaller gradient decides.
-    rounding = 4 * np.finfo(np.float64).eps * abs(value)
+    # So close to the minimum the fall drowns in the rounding of the value (and of the products it is made of, which
+    # cancel where columns are far from 0): there a smaller gradient along the step decides.
+    blind = -slope <= _BLIND * abs(value)
     for halving in range(_HALVINGS):
-        size = 0.5**halving
-        candidate = coef + size * direction
-        new_value, new_gradient = risk.value_gradient(candidate)
-        if new_value <= value + 1e-4 * size * slope:
-            return candidate, new_value, new_gradient
-        if new_value <= value + rounding and np.abs(new_gradient).max() < np.abs(gradient).max():
-            return candidate, new_value, new_gradient
+        step = 0.5**halving * direction
+        new_value, new_gradient = risk.value_gradient(coef + step)
+        if blind:
+            lower = abs(float(new_gradient @ direction)) <= 0.9 * abs(slope)
+        else:
+            lower = new_value <= value + 1e-4 * 0.5**halving * slope
+        if lower:
+            return coef + step, new_value, new_gradient
     return None

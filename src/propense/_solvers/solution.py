@@ -12,10 +12,7 @@ __all__ = ["Solution", "gradient_norm"]
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Where a solver stopped, and how it stood there.
-
-    `value` is the risk (a sum over the rows), `gradient_norm` the largest entry of its gradient per unit of row weight.
-    """
+    """Where a solver stopped, and how it stood there; `value` is the risk, a sum over the rows."""
 
     coef: NDArray[np.float64]
     value: float
@@ -25,5 +22,5 @@ class Solution:
 
 
 def gradient_norm(risk: Risk, gradient: NDArray[np.float64]) -> float:
-    """max |gradient| / Σw, which does not grow with the number of rows."""
-    return float(np.abs(gradient).max()) / risk.total_weight
+    """max over columns of |gradient| / √(Σw·¼Σwx²): it depends on neither the number of rows nor the columns' units."""
+    return float((np.abs(gradient) / risk.units).max() / np.sqrt(risk.total_weight))

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.metrics import accuracy_score
 
+from propense._designs import Design
 from propense._maths.double_logistic import class_log_odds_shift, hidden_positive
 from propense._maths.logistic import logit, sigmoid
+from propense.errors import InvalidFeatures
 from propense.estimators._inputs import Sample, read_features, read_sample
+from propense.estimators._labels import fill_missing, read_labels
 from propense.estimators._options import Choice, Option, check_options
 
 __all__ = ["BasePUClassifier", "Model"]
@@ -36,6 +39,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier for positive and unlabelled data with two logistic predictors."""
 
     _options: ClassVar[dict[str, Option]] = {"decision": Choice(("posterior", "balanced"))}
+
+    # How y is read; the oracle reads it otherwise.
+    _read_labels = staticmethod(read_labels)
 
     decision: str
 
@@ -67,8 +73,14 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         check_options(self, self._options)
-        sample, classes = read_sample(self, X, y, sample_weight)
-        model = self._fit(sample)
+        sample, classes = read_sample(self, X, y, sample_weight, self._read_labels)
+        try:
+            model = self._fit(sample)
+        except np.linalg.LinAlgError:
+            raise InvalidFeatures(
+                "The columns of X are too unlike in scale or too far from 0 for float64. Standardise them, for "
+                "instance with sklearn.preprocessing.StandardScaler."
+            ) from None
         self.classes_ = classes
         self.coef_, self.intercept_ = model.beta[np.newaxis, 1:].copy(), model.beta[:1].copy()
         self.propensity_coef_ = model.gamma[np.newaxis, 1:].copy()
@@ -94,7 +106,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             log y/(1−y) minus the log-odds of the cut, which is ½ for ``decision="posterior"`` and ``prior_`` for
             ``decision="balanced"``.
         """
-        return self._class_log_odds(X) - self._cut()
+        return self._class_log_odds(read_features(self, X)) - self._cut()
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row: ``classes_[1]``, the labelled one, where ``decision_function`` is above 0.
@@ -121,7 +133,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples, 2)
         """
-        log_odds = self._class_log_odds(X)
+        log_odds = self._class_log_odds(read_features(self, X))
         return np.column_stack([sigmoid(-log_odds), sigmoid(log_odds)])
 
     def predict_propensity(self, X: Any) -> Vector:
@@ -135,7 +147,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples,)
         """
-        return np.asarray(sigmoid(self._log_odds(X)[1]))
+        return np.asarray(sigmoid(self._propensity_log_odds(read_features(self, X))))
 
     def predict_hidden(self, X: Any) -> Vector:
         """h(x) = P(Y=1 | x, S=0): how likely a row is positive, given that it is unlabelled.
@@ -148,18 +160,34 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples,)
         """
-        return np.asarray(hidden_positive(*self._log_odds(X)))
-
-    def _class_log_odds(self, X: Any) -> Vector:
-        return self._log_odds(X)[0]
-
-    def _log_odds(self, X: Any) -> tuple[Vector, Vector]:
-        """βᵀx and γᵀx for each row."""
-        check_is_fitted(self)
         design = read_features(self, X)
-        beta = np.concatenate([self.intercept_, self.coef_[0]])
-        gamma = np.concatenate([self.propensity_intercept_, self.propensity_coef_[0]])
-        return design.bring(design.matvec(beta)), design.bring(design.matvec(gamma))
+        return np.asarray(hidden_positive(self._class_log_odds(design), self._propensity_log_odds(design)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy of ``predict``, as of any scikit-learn classifier; missing labels count as ``classes_[0]``.
+
+        Against labels it is no measure of a good model, which finds positives that carry none; pass true classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        return float(accuracy_score(fill_missing(y, self.classes_[0]), predicted, sample_weight=sample_weight))
+
+    def _class_log_odds(self, design: Design) -> Vector:
+        """βᵀx for each row."""
+        return design.bring(design.matvec(np.concatenate([self.intercept_, self.coef_[0]])))
+
+    def _propensity_log_odds(self, design: Design) -> Vector:
+        """γᵀx for each row."""
+        return design.bring(design.matvec(np.concatenate([self.propensity_intercept_, self.propensity_coef_[0]])))
 
     def _cut(self) -> float:
         """The log-odds above which a row is called positive."""
@@ -173,8 +201,6 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         shift = class_log_odds_shift(sample.design.matvec(model.gamma), sample.labelled)
         return sample.mean(sigmoid(sample.design.matvec(model.beta) - shift))
 
+    @abstractmethod
     def _complaint(self) -> str:
-        name = type(self).__name__
-        return (
-            f"{name} stopped after {self.n_iter_} iterations without converging. Raise max_iter, or scale the features."
-        )
+        """What to say of a fit that did not converge, with a way out."""

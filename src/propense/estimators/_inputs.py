@@ -1,12 +1,12 @@
 """The only validation: what a user passes to fit or predict, read once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from propense._designs import Design, as_design
 from propense.errors import (
@@ -16,9 +16,12 @@ from propense.errors import (
     NoLabelledInstances,
     NoUnlabelledInstances,
 )
-from propense.estimators._labels import read_labels
+from propense.estimators._labels import LabelReader
 
 __all__ = ["Sample", "read_features", "read_sample"]
+
+# Sums of squares of anything smaller stay far inside float64.
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -46,18 +49,15 @@ class Sample:
         """The user's row numbers for ours."""
         return index if self.rows is None else self.rows[index]
 
-    def among(self, mask: Any) -> "Sample":
-        """The rows of a mask: copied out where they are a minority, else left in place and the others weighed 0."""
+    def among(self, mask: Any) -> tuple[Design, Any, Any]:
+        """The design, labels and weights of the rows of a mask.
+
+        A minority is copied out; a majority stays in place and the other rows weigh 0, which takes no memory.
+        """
         if 2 * int(mask.sum()) > self.design.shape[0]:
-            weights = mask * 1.0 if self.weights is None else self.weights * mask
-            return replace(self, weights=weights)
+            return self.design, self.labelled, mask * 1.0 if self.weights is None else self.weights * mask
         weights = None if self.weights is None else self.weights[mask]
-        return Sample(
-            self.design.take(mask),
-            self.labelled[mask],
-            weights,
-            self.numbers(self.design.bring(mask).nonzero()[0]),
-        )
+        return self.design.take(mask), self.labelled[mask], weights
 
     @property
     def total_weight(self) -> float:
@@ -77,7 +77,9 @@ class Sample:
         return self.weight_of(values) / self.total_weight
 
 
-def read_sample(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Sample, NDArray[Any]]:
+def read_sample(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, read_labels: LabelReader
+) -> tuple[Sample, NDArray[Any]]:
     """Check what was passed to fit; return the sample and the two classes."""
     features = _read_matrix(estimator, X, reset=True)
     if y is None:
@@ -103,6 +105,7 @@ def read_sample(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Sam
 
 def read_features(estimator: Any, X: Any) -> Design:
     """Check what was passed to a predict method, columns against those of fit."""
+    check_is_fitted(estimator, "coef_")
     return as_design(_read_matrix(estimator, X, reset=False))
 
 
@@ -126,21 +129,21 @@ def _read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def _check_finite(estimator: Any, features: Any) -> None:
     entries = features.data if sp.issparse(features) else features
-    # A finite sum has no NaN or inf in it, and takes no memory; a sum that overflows is looked at again.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(entries.sum(dtype=np.float64)):
-            return
-    bad = ~np.isfinite(entries)
-    if not bad.any():
+    # NaN, inf and what is too large show in the extremes, which take no memory to find.
+    if entries.size == 0 or max(float(entries.max()), -float(entries.min())) < _LARGEST:
         return
+    bad = ~np.isfinite(entries)
+    wrong = f"{int(bad.sum())} entries that are NaN or infinite, the first"
+    way_out = "Impute or drop them, for instance with sklearn.impute.SimpleImputer."
+    if not bad.any():
+        bad = np.abs(entries) >= _LARGEST
+        wrong = f"{int(bad.sum())} entries whose squares are too large to work with, the first"
+        way_out = "Scale the column."
     where = np.argwhere(bad)[0]
     row, column = (coords[where[0]] for coords in features.tocoo().coords) if sp.issparse(features) else where
     names = getattr(estimator, "feature_names_in_", None)
     name = f"column {column}" if names is None else f"column {names[column]!r}"
-    raise InvalidFeatures(
-        f"X holds {int(bad.sum())} entries that are NaN or infinite, the first ({entries[tuple(where)]}) at row {row}, "
-        f"{name}. Impute or drop them, for instance with sklearn.impute.SimpleImputer."
-    )
+    raise InvalidFeatures(f"X holds {wrong} ({entries[tuple(where)]}) at row {row}, {name}. {way_out}")
 
 
 def _read_weights(sample_weight: Any, features: Any) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
-from propense.estimators._logistic import certain, check_width, fit_logistic
+from propense.estimators._logistic import certain, check_width, choose_solver, fit_logistic
 from propense.estimators._options import Choice, Count, Number, Option
 from propense.estimators._spies import best_rows, find_spies, rows_above, rows_from, spy_threshold
 
@@ -38,11 +38,12 @@ class JERM(BasePUClassifier):
     variant : {"published", "paper"}, default="published"
         "published" repeats what made the published numbers: majorise–minimise steps for β stopped early, which
         regularises them, and spies that only set the threshold (the least likely spy stays out of P̂). "paper" is
-        Algorithm 1 to the letter: β is the minimiser, and the spies belong to P̂.
+        Algorithm 1 to the letter: β is the minimiser, and the spies belong to P̂ (those at or above the threshold,
+        where ``spy_quantile`` is above 0).
     solver : {"auto", "mm", "newton", "lbfgs"}, default="auto"
         What minimises the joint risk over β. "auto" is "mm" (majorise–minimise) for "published" and "newton" for
-        "paper". Only "mm" can be stopped early: with "newton" and "lbfgs" β is the minimiser in either variant. "mm"
-        and "newton" hold a matrix of n_features².
+        "paper", there "lbfgs" beyond 4 000 columns. Only "mm" can be stopped early: with "newton" and "lbfgs" β is the
+        minimiser in either variant. "mm" and "newton" hold a matrix of n_features².
     ridge : float, default=0.0
         The penalty ½·ridge·‖β‖² on the summed joint risk; the intercept is free. 0 is the paper's.
     propensity_ridge : float, default=1.0
@@ -54,7 +55,8 @@ class JERM(BasePUClassifier):
         At most this many rounds.
     tol : float, default=None
         When the search for β stops. Early-stopped "mm": before the first step that moves no coefficient by `tol`; None
-        is the published 0.01. Otherwise: when no entry of the gradient of the mean risk exceeds `tol`; None is 1e-8.
+        is the published 0.01. Otherwise: when the gradient of the mean risk, each column in its own unit, is nowhere
+        above `tol`; None is 1e-8.
     max_steps : int, default=None
         At most this many steps for β in one round. None is the published 200 for early-stopped "mm", otherwise 1 000.
 
@@ -149,7 +151,7 @@ class JERM(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         design = sample.design
-        check_width(self, self._solver(), design)
+        check_width(self, self._solver(design.shape[1]), design)
         spies = find_spies(sample)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = halfway_to_certain(design.matvec(naive.coef))
@@ -179,15 +181,16 @@ class JERM(BasePUClassifier):
 
     def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
         """β given e (line 5)."""
-        solver = self._solver()
+        solver = self._solver(len(beta))
         early = self.variant == "published" and solver == "mm"
         tol = (0.01 if early else 1e-8) if self.tol is None else self.tol
         max_iter = (200 if early else 1000) if self.max_steps is None else self.max_steps
         return (mm_early if early else SOLVERS[solver])(risk, beta, tol=tol, max_iter=max_iter)
 
-    def _solver(self) -> str:
+    def _solver(self, p: int) -> str:
+        """The solver by name, "auto" resolved for p columns."""
         if self.solver == "auto":
-            return "mm" if self.variant == "published" else "newton"
+            return "mm" if self.variant == "published" else choose_solver(p)
         return self.solver
 
     def _likely(self, sample: Sample, spies: NDArray[np.intp], class_log_odds: Any, propensity: Any) -> Any:
@@ -208,17 +211,18 @@ class JERM(BasePUClassifier):
         """γ on P̂ (line 9), and whether it converged."""
         if not likely.any():
             return certain(len(start)), True
-        positives = sample.among(sample.labelled | likely)
         solution = fit_logistic(
-            positives.design,
-            positives.labelled,
-            positives.weights,
+            *sample.among(sample.labelled | likely),
             ridge=self.propensity_ridge,
             start=start if np.isfinite(start).all() else np.zeros(len(start)),
         )
         return solution.coef, solution.converged
 
     def _complaint(self) -> str:
+        if self.n_iter_ < self.max_iter:
+            return (
+                "JERM: the logistic regression of the propensity did not converge. Scale X, or raise propensity_ridge."
+            )
         return (
             f"JERM stopped after {self.n_iter_} rounds before β and e repeated (max_iter={self.max_iter}). Raise "
             "max_iter, or steady the fit with ridge or spy_quantile; positives_path_ shows whether it cycles."

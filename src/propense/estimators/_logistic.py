@@ -13,8 +13,11 @@ from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
 from propense.estimators._options import Choice, Count, Number, Option
 
-__all__ = ["LogisticClassifier", "certain", "check_width", "fit_logistic"]
+__all__ = ["LogisticClassifier", "certain", "check_width", "choose_solver", "fit_logistic"]
 
+# For the fits inside methods: beyond any digit that is looked at, and as far as each solver surely goes. L-BFGS is
+# held up by the rounding of the value, of which the gradient is a square root.
+_TOL = {"newton": 1e-10, "lbfgs": 1e-8}
 # The p × p matrix of Newton and of majorise–minimise takes 3 GB at this many columns.
 _WIDEST = 20_000
 
@@ -27,15 +30,22 @@ def fit_logistic(
     ridge: float,
     start: NDArray[np.float64] | None = None,
     solver: str = "auto",
-    tol: float = 1e-10,
+    tol: float | None = None,
     max_iter: int = 1000,
 ) -> Solution:
     """Minimise the logistic loss of `targets` plus ½·ridge·‖coef‖²; ridge = 1 is scikit-learn's C = 1."""
     p = design.shape[1]
     if solver == "auto":
-        solver = "newton" if p <= WIDE else "lbfgs"
+        solver = choose_solver(p)
+    if tol is None:
+        tol = _TOL[solver]
     risk = LogisticRisk(design, targets, weights=weights, ridge=ridge)
     return SOLVERS[solver](risk, np.zeros(p) if start is None else start, tol=tol, max_iter=max_iter)
+
+
+def choose_solver(p: int) -> str:
+    """Newton's method where a p × p matrix is cheap, else one that makes none."""
+    return "newton" if p <= WIDE else "lbfgs"
 
 
 def certain(p: int) -> NDArray[np.float64]:
@@ -72,7 +82,7 @@ class LogisticClassifier(BasePUClassifier):
         decision: str = "posterior",
         ridge: float = 1.0,
         solver: str = "auto",
-        tol: float = 1e-10,
+        tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
         self.decision = decision
@@ -98,4 +108,10 @@ class LogisticClassifier(BasePUClassifier):
             n_iter=max(solution.n_iter, 1),
             converged=solution.converged,
             risk_path=[solution.value / sample.total_weight],
+        )
+
+    def _complaint(self) -> str:
+        return (
+            f"{type(self).__name__} stopped after {self.n_iter_} steps short of tol={self.tol:g}. Scale the features, "
+            "raise max_iter or tol, or, if the classes are separable, raise ridge."
         )

@@ -20,8 +20,8 @@ class Naive(LogisticClassifier):
         The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
     solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
         "auto" is "newton" up to 4 000 columns and "lbfgs" beyond.
-    tol : float, default=1e-10
-        The solver stops when no entry of the gradient of the mean loss exceeds this.
+    tol : float, default=1e-8
+        The solver stops when the gradient of the mean loss, each column in its own unit, is nowhere above this.
     max_iter : int, default=1000
         At most this many steps.
 

@@ -42,7 +42,7 @@ class Number:
         if value is None:
             return self.optional
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        return real and math.isfinite(value) and self.low <= value <= self.high
+        return real and self.low <= value <= self.high and value < math.inf
 
     def __str__(self) -> str:
         bounds = f"a number ≥ {self.low:g}" if self.high == math.inf else f"a number from {self.low:g} to {self.high:g}"

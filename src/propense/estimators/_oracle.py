@@ -1,5 +1,6 @@
 """ORACLE: the true classes, which positive-unlabelled data do not have."""
 
+from propense.estimators._labels import read_classes
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["Oracle"]
@@ -21,8 +22,8 @@ class Oracle(LogisticClassifier):
         The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
     solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
         "auto" is "newton" up to 4 000 columns and "lbfgs" beyond.
-    tol : float, default=1e-10
-        The solver stops when no entry of the gradient of the mean loss exceeds this.
+    tol : float, default=1e-8
+        The solver stops when the gradient of the mean loss, each column in its own unit, is nowhere above this.
     max_iter : int, default=1000
         At most this many steps.
 
@@ -58,3 +59,5 @@ class Oracle(LogisticClassifier):
     >>> Oracle().fit(X, ["healthy", "healthy", "ill", "ill"]).predict([[0.5], [2.5]])
     array(['healthy', 'ill'], dtype='<U7')
     """
+
+    _read_labels = staticmethod(read_classes)
