@@ -222,7 +222,7 @@ def test_numpy_numbers_are_numbers(problem):
 
 
 def test_too_many_columns_for_a_square_matrix_are_refused_at_once():
-    X = sp.random_array((20, 30_000), density=1e-3, format="csr", rng=np.random.default_rng(0))
+    X = sp.random(20, 30_000, density=1e-3, format="csr", random_state=0)
     s = np.arange(20) % 2
     for model in (JERM(), Naive(solver="newton"), JERM(solver="newton")):
         with pytest.raises(InvalidOption, match="solver='lbfgs'"):

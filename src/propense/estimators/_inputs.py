@@ -140,7 +140,7 @@ def _check_finite(estimator: Any, features: Any) -> None:
         wrong = f"{int(bad.sum())} entries whose squares are too large to work with, the first"
         way_out = "Scale the column."
     where = np.argwhere(bad)[0]
-    row, column = (coords[where[0]] for coords in features.tocoo().coords) if sp.issparse(features) else where
+    row, column = where if entries is features else (features.tocoo().row[where[0]], features.indices[where[0]])
     names = getattr(estimator, "feature_names_in_", None)
     name = f"column {column}" if names is None else f"column {names[column]!r}"
     raise InvalidFeatures(f"X holds {wrong} ({entries[tuple(where)]}) at row {row}, {name}. {way_out}")
