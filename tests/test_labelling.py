@@ -3,7 +3,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import cauchy
 
-from propense.errors import InvalidOption
+from propense.errors import InvalidInput, InvalidOption
 from propense.labelling import MECHANISMS, LabellingMechanism, draw_labels
 
 
@@ -66,3 +66,12 @@ def test_only_positives_are_labelled_at_their_own_rate(rng):
 def test_an_impossible_frequency_is_refused(scores, frequency):
     with pytest.raises(InvalidOption, match="frequency"):
         MECHANISMS["S2"].propensity(*scores, frequency)
+
+
+@pytest.mark.parametrize(
+    ("score", "positive", "words"),
+    [([1.0, np.nan], [True, False], "finite"), ([1.0, 2.0], [False, False], "nobody"), ([1.0], [True, True], "shape")],
+)
+def test_scores_that_cannot_be_used_are_refused(score, positive, words):
+    with pytest.raises(InvalidInput, match=words):
+        MECHANISMS["S2"].propensity(score, positive, 0.5)

@@ -23,6 +23,12 @@ def test_the_version_is_said_once():
     assert "version" in project["dynamic"]
 
 
+def test_all_is_every_extra_but_torch():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = extras.pop("all")[0].removeprefix("propense[").removesuffix("]").split(",")
+    assert set(named) == set(extras) - {"torch"}
+
+
 def test_every_error_is_one_of_ours():
     for name in errors.__all__:
         assert issubclass(getattr(errors, name), errors.PropenseError)

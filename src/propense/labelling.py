@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import cauchy
 
 from propense._maths.logistic import sigmoid
-from propense.errors import InvalidOption
+from propense.errors import InvalidInput, InvalidOption
 
 __all__ = ["MECHANISMS", "LabellingMechanism", "draw_labels"]
 
@@ -53,6 +53,12 @@ class LabellingMechanism:
         score, positive = np.asarray(score, dtype=np.float64), np.asarray(positive, dtype=bool)
         if not 0 < frequency < 1:
             raise InvalidOption(f"frequency={frequency!r}: the label frequency must be above 0 and below 1.")
+        if score.shape != positive.shape:
+            raise InvalidInput(f"score has shape {score.shape} and positive {positive.shape}; one of each per row.")
+        if not positive.any():
+            raise InvalidInput("positive holds no positive row, so there is nobody to label.")
+        if not np.isfinite(score).all():
+            raise InvalidInput("score holds NaN or infinity; a mechanism needs a finite score of every row.")
 
         def at(offset: float, scores: Vector) -> Vector:
             return np.asarray(self.cdf(self.slope * scores + offset) ** self.power)

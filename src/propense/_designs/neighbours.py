@@ -22,8 +22,8 @@ Index = NDArray[np.intp]
 _QUERIES, _CANDIDATES = 2048, 512
 # Entries of X copied at a time: 256 KiB, which the allocator hands out again and again without fresh pages.
 _COPIED = 1 << 15
-# Rows that the centre is taken from.
-_SAMPLE = 1024
+# Rows that the centre is taken from, and rows among which repeats are looked for.
+_SAMPLE, _LOOKED_AT = 1024, 1 << 14
 
 
 def nearest_dense(features: NDArray[Any], queries: Index, pool: Index) -> Index:
@@ -232,9 +232,8 @@ def _slices(n: int, size: int) -> Iterator[slice]:
 
 
 def _repeats(features: NDArray[Any]) -> bool:
-    """Whether most rows stand more than once, judged by one projection of each row."""
-    n, p = features.shape
+    """Whether most rows stand more than once, judged by one projection of each of a sample."""
+    sample = features[:: -(-len(features) // _LOOKED_AT)].astype(np.float64)
     # Irrational weights: distinct rows of small integers project to distinct numbers.
-    with np.errstate(over="ignore"):
-        projection = features @ np.sqrt(np.arange(2.0, p + 2.0)).astype(features.dtype)
-    return bool(len(np.unique(projection)) < n // 2)
+    projection = sample @ np.sqrt(np.arange(2.0, sample.shape[1] + 2.0))
+    return bool(len(np.unique(projection)) < len(sample) // 2)

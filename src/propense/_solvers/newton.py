@@ -71,7 +71,7 @@ def _descend(
         if blind:
             lower = abs(float(new_gradient @ direction)) <= 0.9 * abs(slope)
         else:
-            lower = new_value <= value + 1e-4 * 0.5**halving * slope
+            lower = new_value < value and new_value <= value + 1e-4 * 0.5**halving * slope
         if lower:
             return coef + step, new_value, new_gradient
     return None
