@@ -21,10 +21,12 @@ def with_ones(X):
     return np.column_stack([np.ones(len(X)), X])
 
 
-@pytest.fixture(params=["one block", "blocks of a few rows"], autouse=True)
+@pytest.fixture(params=["one block", "blocks of a few rows", "blocks in threads"], autouse=True)
 def blocks(request, monkeypatch):
-    if request.param == "blocks of a few rows":
+    if request.param != "one block":
         monkeypatch.setattr(dense, "_BLOCK", 40)
+    if request.param == "blocks in threads":
+        monkeypatch.setattr(dense, "_THREADED", 0)
 
 
 def test_storage_chooses_the_design(X):

@@ -1,12 +1,13 @@
 """A NumPy array in memory, float64 or float32, row- or column-major, never copied whole."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs.neighbours import nearest_dense
+from propense._designs.threads import map_in_threads, one_blas_thread, slices
 from propense._maths.arrays import Rows
 
 __all__ = ["DenseDesign"]
@@ -14,6 +15,10 @@ __all__ = ["DenseDesign"]
 # Entries of X worked on at a time: 4 MiB of float64. The second use of a block within a sweep finds it in cache, and
 # the fixed cost of a block, some 25 µs, is small beside the work on it (measured on 2 cores from 128 KiB upwards).
 _BLOCK = 1 << 19
+# From this many entries on (32 MiB) a pass takes milliseconds, and threads pay.
+_THREADED = 1 << 22
+
+Part = Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]
 
 
 class DenseDesign:
@@ -28,60 +33,64 @@ class DenseDesign:
         return n, p + 1
 
     def matvec(self, coef: NDArray[np.float64]) -> Rows:
-        out = np.empty(self.shape[0])
-        for rows, block in self._blocks(_BLOCK):
-            np.matmul(block, coef[1:], out=out[rows])
+        n, p = self._features.shape
+        out = np.empty(n)
+        for which in slices(n, _BLOCK // max(p, 1)):
+            np.matmul(self._block(which), coef[1:], out=out[which])
         out += coef[0]
         return out
 
     def rmatvec(self, rows: Rows) -> NDArray[np.float64]:
-        out = np.zeros(self.shape[1])
-        out[0] = rows.sum()
-        for part, block in self._blocks(_BLOCK):
-            out[1:] += rows[part] @ block
-        return out
+        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.concatenate([[rows[which].sum()], rows[which] @ block])
+
+        return self._sum(part, _BLOCK)
 
     def gram(self, weights: Rows | None) -> NDArray[np.float64]:
         p = self.shape[1]
-        out = np.zeros((p, p))
         signed = weights is not None and bool((weights < 0).any())
-        # Blocks of at least 8 p rows: the p × p sum is then a small part of the work.
-        for rows, block in self._blocks(max(8 * p * p, _BLOCK)):
+
+        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+            out = np.empty((p, p))
             if weights is None:
-                total, means, square = float(len(block)), block.sum(axis=0), block.T @ block
+                out[0, 0], out[0, 1:], out[1:, 1:] = len(block), block.sum(axis=0), block.T @ block
             elif signed:
-                scaled = block * weights[rows, None]
-                total, means, square = weights[rows].sum(), scaled.sum(axis=0), block.T @ scaled
+                scaled = block * weights[which, None]
+                out[0, 0], out[0, 1:], out[1:, 1:] = weights[which].sum(), scaled.sum(axis=0), block.T @ scaled
             else:
                 # A.T @ A is half the work of A.T @ B.
-                root = np.sqrt(weights[rows])
+                root = np.sqrt(weights[which])
                 scaled = block * root[:, None]
-                total, means, square = weights[rows].sum(), root @ scaled, scaled.T @ scaled
-            out[0, 0] += total
-            out[0, 1:] += means
-            out[1:, 1:] += square
-        out[1:, 0] = out[0, 1:]
-        return out
+                out[0, 0], out[0, 1:], out[1:, 1:] = weights[which].sum(), root @ scaled, scaled.T @ scaled
+            out[1:, 0] = out[0, 1:]
+            return out
+
+        # Blocks of at least 8 p rows: adding their p × p results is then a small part of the work.
+        return self._sum(part, max(8 * p * p, _BLOCK))
 
     def squares(self, weights: Rows | None) -> NDArray[np.float64]:
         weights = np.ones(self.shape[0]) if weights is None else weights
-        out = np.zeros(self.shape[1])
-        out[0] = weights.sum()
-        for rows, block in self._blocks(_BLOCK):
-            out[1:] += weights[rows] @ np.square(block)
-        return out
+
+        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.concatenate([[weights[which].sum()], weights[which] @ np.square(block)])
+
+        return self._sum(part, _BLOCK)
 
     def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:
-        total, out = 0.0, np.zeros(self.shape[1])
-        for part, block in self._blocks(_BLOCK):
+        p = self.shape[1]
+
+        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
             products = block @ coef[1:]
             products += coef[0]
-            values, slopes = pointwise(products, *[row[part] for row in rows])
-            if values is not None:
-                total += float(values.sum())
-            out[0] += slopes.sum()
-            out[1:] += slopes @ block
-        return total, out
+            values, slopes = pointwise(products, *[row[which] for row in rows])
+            out = np.empty(p + 1)
+            out[0] = 0.0 if values is None else values.sum()
+            out[1] = slopes.sum()
+            out[2:] = slopes @ block
+            return out
+
+        sums = self._sum(part, _BLOCK)
+        return float(sums[0]), sums[1:]
 
     def take(self, mask: Rows) -> Self:
         return self if mask.all() else type(self)(self._features[mask])
@@ -96,10 +105,22 @@ class DenseDesign:
     def bring(self, rows: Rows) -> NDArray[Any]:
         return np.asarray(rows)
 
-    def _blocks(self, entries: int) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Slices of rows of about `entries` entries each, with their features as float64."""
+    def _sum(self, part: Part, entries: int) -> NDArray[np.float64]:
+        """Σ part(which rows, their features as float64) over blocks of about `entries` entries, in a fixed order."""
         n, p = self._features.shape
-        step = max(1, entries // max(p, 1))
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            yield rows, self._features[rows].astype(np.float64, copy=False)
+        blocks = list(slices(n, entries // max(p, 1)))
+
+        def add(some: list[slice]) -> NDArray[np.float64]:
+            total = part(some[0], self._block(some[0]))
+            for which in some[1:]:
+                total += part(which, self._block(which))
+            return total
+
+        if n * p < _THREADED or len(blocks) == 1:
+            return add(blocks)
+        with one_blas_thread() as workers:
+            shares = [blocks[share] for share in slices(len(blocks), -(-len(blocks) // workers))]
+            return np.asarray(sum(map_in_threads(add, shares, workers)))
+
+    def _block(self, which: slice) -> NDArray[np.float64]:
+        return self._features[which].astype(np.float64, copy=False)

@@ -8,10 +8,13 @@ lowest row.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from propense._designs.threads import map_in_threads, one_blas_thread, slices
 
 __all__ = ["nearest_dense", "nearest_sparse"]
 
@@ -23,7 +26,7 @@ _QUERIES, _CANDIDATES = 2048, 512
 # Entries of X copied at a time: 256 KiB, which the allocator hands out again and again without fresh pages.
 _COPIED = 1 << 15
 # Rows that the centre is taken from, and rows among which repeats are looked for.
-_SAMPLE, _LOOKED_AT = 1024, 1 << 14
+_SAMPLE, _LOOKED_AT = 128, 2048
 
 
 def nearest_dense(features: NDArray[Any], queries: Index, pool: Index) -> Index:
@@ -48,8 +51,8 @@ class _Screen(Protocol):
 
     size: tuple[int, int]
 
-    def lowest(self, queries: slice, candidates: slice) -> NDArray[Any]:
-        """The lowest of `lower` for each query."""
+    def lowest(self, queries: slice, candidates: slice, memory: NDArray[np.float32]) -> NDArray[Any]:
+        """The lowest of `lower` for each query; `memory` may be written to."""
 
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         """A lower bound of ‖u‖² − 2 l·u for each pair."""
@@ -62,17 +65,20 @@ class _Screen(Protocol):
 
 
 def _search(screen: _Screen) -> Index:
-    found = np.empty(screen.size[0], dtype=np.intp)
-    for queries in _slices(screen.size[0], _QUERIES):
-        found[queries] = _search_tile(screen, queries)
-    return found
+    """The nearest candidate of each query, a slice of queries at a time."""
+    with one_blas_thread() as workers:
+        share = -(-screen.size[0] // workers)
+        tiles = slices(screen.size[0], min(_QUERIES, share))
+        return np.concatenate(map_in_threads(partial(_search_tile, screen), tiles, workers))
 
 
 def _search_tile(screen: _Screen, rows: slice) -> Index:
     """The nearest candidate of each of a slice of queries."""
-    blocks = list(_slices(screen.size[1], _CANDIDATES))
-    lowest = np.stack([screen.lowest(rows, block) for block in blocks], axis=1)
     queries = np.arange(rows.start, rows.stop)
+    blocks = list(slices(screen.size[1], _CANDIDATES))
+    # The same memory for every tile of bounds: fresh pages would cost as much as the product.
+    memory = np.empty(len(queries) * _CANDIDATES, dtype=np.float32)
+    lowest = np.stack([screen.lowest(rows, block, memory) for block in blocks], axis=1)
     best = _Best(screen, queries)
     likely = lowest.argmin(axis=1)
     for number in np.unique(likely):
@@ -141,7 +147,6 @@ class _DenseScreen:
         self._left = np.empty((len(queries), p + 2), dtype=np.float32)
         self._right = np.empty((len(pool), p + 2), dtype=np.float32)
         self._offset = np.empty(len(queries))
-        self._tile = np.empty(_QUERIES * _CANDIDATES, dtype=np.float32)
         for rows, shifted, squares, reach in self._shifted(queries):
             self._left[rows, :p] = -2.0 * shifted
             self._left[rows, p] = 1.0
@@ -152,10 +157,9 @@ class _DenseScreen:
             self._right[rows, p] = squares - self._slack * reach**2
             self._right[rows, p + 1] = reach
 
-    def lowest(self, queries: slice, candidates: slice) -> NDArray[Any]:
+    def lowest(self, queries: slice, candidates: slice, memory: NDArray[np.float32]) -> NDArray[Any]:
         left, right = self._left[queries], self._right[candidates]
-        # The same memory for every tile: fresh pages would cost as much as the product.
-        tile = self._tile[: len(left) * len(right)].reshape(len(left), len(right))
+        tile = memory[: len(left) * len(right)].reshape(len(left), len(right))
         return np.asarray(np.matmul(left, right.T, out=tile).min(axis=1))
 
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
@@ -163,7 +167,7 @@ class _DenseScreen:
 
     def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
         out = np.empty(len(queries))
-        for rows in _slices(len(queries), _COPIED // self._left.shape[1]):
+        for rows in slices(len(queries), _COPIED // self._left.shape[1]):
             gap = self._features[self._queries[queries[rows]]].astype(np.float64)
             gap -= self._features[self._pool[candidates[rows]]]
             gap *= self._unit
@@ -177,7 +181,7 @@ class _DenseScreen:
     def _shifted(self, index: Index) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any], NDArray[Any]]]:
         """Slices of `index` with x − c, ‖x − c‖² and the reach r of each row, in our unit."""
         centre = self._centre * self._unit
-        for rows in _slices(len(index), _COPIED // self._left.shape[1]):
+        for rows in slices(len(index), _COPIED // self._left.shape[1]):
             scaled = self._features[index[rows]] * self._unit
             shifted = scaled - centre
             squares = np.einsum("ij,ij->i", shifted, shifted)
@@ -199,7 +203,7 @@ class _SparseScreen:
             np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (self._queries, self._pool)
         )
 
-    def lowest(self, queries: slice, candidates: slice) -> NDArray[Any]:
+    def lowest(self, queries: slice, candidates: slice, memory: NDArray[np.float32]) -> NDArray[Any]:
         return np.asarray(self.lower(np.arange(queries.start, queries.stop), candidates).min(axis=1))
 
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
@@ -210,7 +214,7 @@ class _SparseScreen:
     def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
         out = np.empty(len(queries))
         # Sliced so that no slice holds more entries than the two matrices hold in their densest rows.
-        for rows in _slices(len(queries), _COPIED // self._longest):
+        for rows in slices(len(queries), _COPIED // self._longest):
             gap = self._queries[queries[rows]] - self._pool[candidates[rows]]
             out[rows] = np.asarray(gap.multiply(gap).sum(axis=1)).ravel()
         return out
@@ -223,12 +227,6 @@ def _unit(entries: NDArray[Any]) -> float:
     """A power of two that brings the largest entry near 1: no overflow, and scaling by it rounds nothing."""
     largest = max(abs(float(entries.max())), abs(float(entries.min()))) if entries.size else 1.0
     return float(2.0 ** min(-float(np.frexp(largest)[1]), 1000.0))
-
-
-def _slices(n: int, size: int) -> Iterator[slice]:
-    """Consecutive slices of at most `size` (at least one) of n rows."""
-    size = max(size, 1)
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def _repeats(features: NDArray[Any]) -> bool:

@@ -1,0 +1,47 @@
+import threading
+import time
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from propense._designs.threads import map_in_threads, one_blas_thread, slices
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_blas_is_held_to_one_thread_and_let_go_again():
+    before = blas_threads()
+    with one_blas_thread() as workers:
+        assert set(blas_threads()) == {1}
+        assert workers == max(before)
+    assert blas_threads() == before
+
+
+def test_blas_is_let_go_after_an_error():
+    before = blas_threads()
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        map_in_threads(lambda item: 1 / item, [1, 0], 2)
+    assert blas_threads() == before
+
+
+def test_results_come_in_the_order_of_the_items():
+    def slow_first(item):
+        time.sleep(0.05 if item == 0 else 0.0)
+        return item, threading.get_ident()
+
+    results = map_in_threads(slow_first, range(4), 2)
+    assert [item for item, _ in results] == [0, 1, 2, 3]
+    assert len({thread for _, thread in results}) == 2
+
+
+def test_one_worker_needs_no_thread():
+    assert map_in_threads(lambda _: threading.get_ident(), range(3), 1) == [threading.get_ident()] * 3
+
+
+@pytest.mark.parametrize(("n", "size"), [(10, 3), (10, 10), (10, 0), (1, 5), (7, 7)])
+def test_slices_cover_everything_once(n, size):
+    cut = list(slices(n, size))
+    assert [i for part in cut for i in range(part.start, part.stop)] == list(range(n))
+    assert max(part.stop - part.start for part in cut) == max(min(size, n), 1)
