@@ -26,6 +26,18 @@ def test_blas_is_let_go_after_an_error():
     assert blas_threads() == before
 
 
+def test_overlapping_holds_leave_blas_as_it_was():
+    """The first to begin is the first to end: a limit of its own each would stay for good."""
+    before = blas_threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    assert first.__enter__() == max(before)
+    assert second.__enter__() == max(before)
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
 def test_results_come_in_the_order_of_the_items():
     def slow_first(item):
         time.sleep(0.05 if item == 0 else 0.0)

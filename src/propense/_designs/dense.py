@@ -108,6 +108,8 @@ class DenseDesign:
     def _sum(self, part: Part, entries: int) -> NDArray[np.float64]:
         """Σ part(which rows, their features as float64) over blocks of about `entries` entries, in a fixed order."""
         n, p = self._features.shape
+        if n * p <= entries:
+            return part(slice(0, n), self._block(slice(0, n)))
         blocks = list(slices(n, entries // max(p, 1)))
 
         def add(some: list[slice]) -> NDArray[np.float64]:
@@ -116,7 +118,7 @@ class DenseDesign:
                 total += part(which, self._block(which))
             return total
 
-        if n * p < _THREADED or len(blocks) == 1:
+        if n * p < _THREADED:
             return add(blocks)
         with one_blas_thread() as workers:
             shares = [blocks[share] for share in slices(len(blocks), -(-len(blocks) // workers))]

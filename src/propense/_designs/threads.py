@@ -5,6 +5,7 @@ two threads slower than one), and what lies between products runs on one core. W
 of its own, meets once.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,10 +30,39 @@ def slices(n: int, size: int) -> Iterator[slice]:
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
     """Hold BLAS to one thread; yields how many it would have used, which is how many of our own may run."""
-    blas = _blas()
-    workers = max([library.num_threads for library in blas.lib_controllers], default=1)
-    with blas.limit(limits=1):
-        yield workers
+    with _holds:
+        yield _holds.workers
+
+
+class _Holds:
+    """A limit shared by all fits under way: the first sets it, the last lifts it.
+
+    One limit each would not do: of two fits in two threads, the one that began second would save the limit of the first as
+    the state to restore, and leave BLAS at one thread for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+        self._limit: Any = None
+        self.workers = 1
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._count == 0:
+                blas = _blas()
+                self.workers = max([library.num_threads for library in blas.lib_controllers], default=1)
+                self._limit = blas.limit(limits=1)
+            self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0:
+                self._limit.restore_original_limits()
+
+
+_holds = _Holds()
 
 
 def map_in_threads(work: Callable[[Item], Result], items: Iterable[Item], workers: int) -> list[Result]:

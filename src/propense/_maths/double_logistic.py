@@ -49,7 +49,9 @@ def class_log_odds_shift(b: Rows, labelled: Rows) -> Rows:
 
 def joint_slope(a: Rows, shift: Rows) -> Rows:
     """∂φ/∂a = σ(a) − t with t = P(Y=1 | x, s) = σ(a − shift)."""
-    return sigmoid(a) - sigmoid(a - shift)
+    slope = sigmoid(a)
+    slope -= sigmoid(a - shift)
+    return slope
 
 
 def joint_curvature(a: Rows, shift: Rows) -> Rows:
