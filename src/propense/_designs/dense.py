@@ -17,6 +17,7 @@ __all__ = ["DenseDesign"]
 _BLOCK = 1 << 19
 # From this many entries on (32 MiB) a pass takes milliseconds, and threads pay.
 _THREADED = 1 << 22
+_SHARES = 32
 
 Part = Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]
 
@@ -120,8 +121,9 @@ class DenseDesign:
 
         if n * p < _THREADED:
             return add(blocks)
+        # Shares that do not depend on the number of threads: neither does the rounding of the sum.
+        shares = [blocks[share] for share in slices(len(blocks), -(-len(blocks) // _SHARES))]
         with one_blas_thread() as workers:
-            shares = [blocks[share] for share in slices(len(blocks), -(-len(blocks) // workers))]
             return np.asarray(sum(map_in_threads(add, shares, workers)))
 
     def _block(self, which: slice) -> NDArray[np.float64]:

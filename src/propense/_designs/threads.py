@@ -37,8 +37,8 @@ def one_blas_thread() -> Iterator[int]:
 class _Holds:
     """A limit shared by all fits under way: the first sets it, the last lifts it.
 
-    One limit each would not do: of two fits in two threads, the one that began second would save the limit of the first as
-    the state to restore, and leave BLAS at one thread for good.
+    One limit each would not do: of two fits in two threads, the one that began second would save the limit of the
+    first as the state to restore, and leave BLAS at one thread for good.
     """
 
     def __init__(self) -> None:
