@@ -20,7 +20,7 @@ from propense.labelling import MECHANISMS, draw_labels
 
 
 def retold(X, s):
-    """methods.md §1 line by line with textbook formulas, scikit-learn's regression and SciPy's distances."""
+    """The published algorithm line by line, with textbook formulas, scikit-learn's regression and SciPy's distances."""
 
     def regression(features, targets):
         return LogisticRegression(tol=1e-10, max_iter=10_000, solver="newton-cholesky").fit(features, targets)
