@@ -51,8 +51,8 @@ class _Screen(Protocol):
 
     size: tuple[int, int]
 
-    def lowest(self, queries: slice, candidates: slice, memory: NDArray[np.float32]) -> NDArray[Any]:
-        """The lowest of `lower` for each query; `memory` may be written to."""
+    def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
+        """The lowest of `lower` for each query within each block of candidates."""
 
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         """A lower bound of ‖u‖² − 2 l·u for each pair."""
@@ -76,9 +76,7 @@ def _search_tile(screen: _Screen, rows: slice) -> Index:
     """The nearest candidate of each of a slice of queries."""
     queries = np.arange(rows.start, rows.stop)
     blocks = list(slices(screen.size[1], _CANDIDATES))
-    # The same memory for every tile of bounds: fresh pages would cost as much as the product.
-    memory = np.empty(len(queries) * _CANDIDATES, dtype=np.float32)
-    lowest = np.stack([screen.lowest(rows, block, memory) for block in blocks], axis=1)
+    lowest = screen.lowest(rows, blocks)
     best = _Best(screen, queries)
     likely = lowest.argmin(axis=1)
     for number in np.unique(likely):
@@ -157,10 +155,16 @@ class _DenseScreen:
             self._right[rows, p] = squares - self._slack * reach**2
             self._right[rows, p + 1] = reach
 
-    def lowest(self, queries: slice, candidates: slice, memory: NDArray[np.float32]) -> NDArray[Any]:
-        left, right = self._left[queries], self._right[candidates]
-        tile = memory[: len(left) * len(right)].reshape(len(left), len(right))
-        return np.asarray(np.matmul(left, right.T, out=tile).min(axis=1))
+    def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
+        left = self._left[queries]
+        out = np.empty((len(blocks), len(left)), dtype=np.float32)
+        # The same memory for every tile of bounds: fresh pages would cost as much as the product.
+        memory = np.empty(len(left) * _CANDIDATES, dtype=np.float32)
+        for number, block in enumerate(blocks):
+            right = self._right[block]
+            tile = memory[: len(left) * len(right)].reshape(len(left), len(right))
+            np.matmul(left, right.T, out=tile).min(axis=1, out=out[number])
+        return out.T
 
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         return self._left[queries] @ self._right[candidates].T
@@ -203,8 +207,9 @@ class _SparseScreen:
             np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (self._queries, self._pool)
         )
 
-    def lowest(self, queries: slice, candidates: slice, memory: NDArray[np.float32]) -> NDArray[Any]:
-        return np.asarray(self.lower(np.arange(queries.start, queries.stop), candidates).min(axis=1))
+    def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
+        rows = np.arange(queries.start, queries.stop)
+        return np.stack([self.lower(rows, block).min(axis=1) for block in blocks], axis=1)
 
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         left, right = self._left[queries], self._right[candidates]
