@@ -66,8 +66,9 @@ class DenseDesign:
             out[1:, 0] = out[0, 1:]
             return out
 
-        # Blocks of at least 8 p rows: adding their p × p results is then a small part of the work.
-        return self._sum(part, max(8 * p * p, _BLOCK))
+        # Blocks of some 4 096 rows, so that adding their p × p results is a small part of the work, within 32 MiB, so
+        # that the weighted copy of a block stays small beside X.
+        return self._sum(part, min(max(4096 * p, _BLOCK), _THREADED))
 
     def squares(self, weights: Rows | None) -> NDArray[np.float64]:
         weights = np.ones(self.shape[0]) if weights is None else weights
