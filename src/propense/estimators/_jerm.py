@@ -50,7 +50,7 @@ class JERM(BasePUClassifier):
         The same for γ, and for the naive fit that starts e; 1 is scikit-learn's C = 1, which the paper used.
     spy_quantile : float, default=0.0
         The threshold is this quantile, over the labelled rows, of h at their spies. 0 is the paper's minimum. On
-        overlapping classes the minimum lets nearly everybody into P̂ (see ``positives_path_``); 0.05 or 0.1 helps there.
+        overlapping classes the minimum lets nearly everybody into P̂ (see ``positives_path_``); try 0.05 or 0.1 there.
     max_iter : int, default=100
         At most this many rounds.
     tol : float, default=None
@@ -77,7 +77,7 @@ class JERM(BasePUClassifier):
     n_iter_ : int
         Rounds.
     converged_ : bool
-        Whether β and e repeated within ``max_iter`` rounds (and γ's last fit converged).
+        Whether β and e repeated within ``max_iter`` rounds, each fitted to its tolerance.
     risk_path_ : ndarray of shape (n_iter_,)
         The joint risk Qₙ that β reached in each round, ridge included. It may rise: P̂ changes between rounds.
     positives_path_ : ndarray of shape (n_iter_,)
@@ -177,7 +177,7 @@ class JERM(BasePUClassifier):
                 risk = risk.holding(propensity)
         self.spies_ = sample.numbers(np.unique(spies))
         self.positives_path_ = np.asarray(shares)
-        return Model(beta, gamma, len(risks), repeats and settled, risks)
+        return Model(beta, gamma, len(risks), repeats and settled and solution.converged, risks)
 
     def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
         """β given e (line 5)."""
@@ -221,7 +221,8 @@ class JERM(BasePUClassifier):
     def _complaint(self) -> str:
         if self.n_iter_ < self.max_iter:
             return (
-                "JERM: the logistic regression of the propensity did not converge. Scale X, or raise propensity_ridge."
+                f"JERM came to rest after {self.n_iter_} rounds, but the fit of β or of the propensity stopped short "
+                "of its tolerance. Scale X, or raise ridge, propensity_ridge or tol."
             )
         return (
             f"JERM stopped after {self.n_iter_} rounds before β and e repeated (max_iter={self.max_iter}). Raise "
