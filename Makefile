@@ -20,9 +20,10 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Speed against a floor measured in the same run, peak memory, import time.
+# Speed against a floor measured in the same run, its parts, peak memory, import time.
 bench: .venv/.dev
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/parts.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/import_time.py
 
