@@ -1,7 +1,18 @@
 """Learning from positive and unlabelled data when the chance of a label depends on the instance."""
 
-from propense.estimators import JERM, Naive, Oracle
+from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
 
-__all__ = ["JERM", "Naive", "Oracle", "__version__"]
+__all__ = [
+    "JERM",
+    "LBE",
+    "SAREM",
+    "TM",
+    "JointMLE",
+    "KnownPropensity",
+    "Naive",
+    "Oracle",
+    "PGLin",
+    "__version__",
+]
 
 __version__ = "0.1.0"

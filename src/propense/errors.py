@@ -9,6 +9,7 @@
         │   ├── NoLabelledInstances   nobody carries the label
         │   └── NoUnlabelledInstances everybody carries it
         ├── InvalidWeights            sample_weight: negative, not finite, wrong length
+        ├── InvalidPropensity         propensity: outside 0 to 1, 0 on a labelled row, wrong length
         └── InvalidOption             a constructor argument outside its range
 """
 
@@ -17,6 +18,7 @@ __all__ = [
     "InvalidInput",
     "InvalidLabels",
     "InvalidOption",
+    "InvalidPropensity",
     "InvalidWeights",
     "NoLabelledInstances",
     "NoUnlabelledInstances",
@@ -50,6 +52,10 @@ class NoUnlabelledInstances(InvalidLabels):
 
 class InvalidWeights(InvalidInput):
     """sample_weight is negative, not finite or of the wrong length."""
+
+
+class InvalidPropensity(InvalidInput):
+    """The propensity passed to fit is outside 0 to 1, 0 where there is a label, or of the wrong length."""
 
 
 class InvalidOption(InvalidInput):

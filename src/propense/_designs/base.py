@@ -32,6 +32,13 @@ class Design(Protocol):
     def shape(self) -> tuple[int, int]:
         """(n, p), the intercept counted in p."""
 
+    @property
+    def features(self) -> Any:
+        """X without its intercept, as it was passed: for classifiers that are not ours."""
+
+    def columns(self, index: Index) -> Self:
+        """Some of the features, numbered without the intercept, which stays."""
+
     def matvec(self, coef: Vector) -> Rows:
         """X @ coef."""
 

@@ -33,6 +33,13 @@ class DenseDesign:
         n, p = self._features.shape
         return n, p + 1
 
+    @property
+    def features(self) -> NDArray[np.floating[Any]]:
+        return self._features
+
+    def columns(self, index: NDArray[np.intp]) -> Self:
+        return type(self)(self._features[:, index])
+
     def matvec(self, coef: NDArray[np.float64]) -> Rows:
         n, p = self._features.shape
         out = np.empty(n)

@@ -23,6 +23,13 @@ class SparseDesign:
         n, p = self._features.shape
         return n, p + 1
 
+    @property
+    def features(self) -> Any:
+        return self._features
+
+    def columns(self, index: NDArray[np.intp]) -> Self:
+        return type(self)(self._features[:, index])
+
     def matvec(self, coef: NDArray[np.float64]) -> Rows:
         return self._features @ coef[1:] + coef[0]
 

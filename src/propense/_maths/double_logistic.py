@@ -10,13 +10,16 @@ from propense._maths.arrays import Rows, namespace
 from propense._maths.logistic import sigmoid, sigmoid_slope, softplus
 
 __all__ = [
+    "class_given_label",
     "class_log_odds_shift",
+    "cross_curvature",
     "halfway_to_certain",
     "hidden_log_odds",
     "hidden_positive",
     "joint_curvature",
     "joint_loss",
     "joint_slope",
+    "label_log_odds",
 ]
 
 
@@ -47,6 +50,11 @@ def class_log_odds_shift(b: Rows, labelled: Rows) -> Rows:
     return namespace(b).where(labelled, -math.inf, softplus(b))
 
 
+def class_given_label(a: Rows, b: Rows, labelled: Rows) -> Rows:
+    """P(Y=1 | x, s): 1 on the labelled, h on the unlabelled; the E-step of EM."""
+    return sigmoid(a - class_log_odds_shift(b, labelled))
+
+
 def joint_slope(a: Rows, shift: Rows) -> Rows:
     """∂φ/∂a = σ(a) − t with t = P(Y=1 | x, s) = σ(a − shift)."""
     slope = sigmoid(a)
@@ -57,6 +65,16 @@ def joint_slope(a: Rows, shift: Rows) -> Rows:
 def joint_curvature(a: Rows, shift: Rows) -> Rows:
     """∂²φ/∂a² = σ(a)(1−σ(a)) − t(1−t); t(1−t) is 0 on the labelled. At most ¼."""
     return sigmoid_slope(a) - sigmoid_slope(a - shift)
+
+
+def cross_curvature(a: Rows, b: Rows, labelled: Rows) -> Rows:
+    """∂²φ/∂a∂b = eᵃeᵇ / (1 + eᵃ + eᵇ)² on the unlabelled, 0 on the labelled."""
+    return namespace(a).where(labelled, 0.0, hidden_positive(a, b) * hidden_positive(b, a))
+
+
+def label_log_odds(a: Rows, b: Rows) -> Rows:
+    """The log-odds of s = σ(a)σ(b), the chance of a label: −log(e⁻ᵃ + e⁻ᵇ + e⁻ᵃ⁻ᵇ)."""
+    return -namespace(a).logaddexp(-a, softplus(-a) - b)
 
 
 def halfway_to_certain(z: Rows) -> Rows:

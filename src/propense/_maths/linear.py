@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrs
 
-__all__ = ["cholesky_solver"]
+__all__ = ["cholesky_solver", "places"]
 
 
 def cholesky_solver(matrix: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
@@ -16,3 +16,8 @@ def cholesky_solver(matrix: NDArray[np.float64]) -> Callable[[NDArray[np.float64
     # the checks around it would cost as much as a pass over X.
     upper = np.linalg.cholesky(matrix).T
     return lambda b: np.asarray(dpotrs(upper, b)[0])
+
+
+def places(columns: NDArray[np.intp] | None, p: int) -> NDArray[np.intp]:
+    """Where the coefficients of some features, the intercept first, stand among the p of all; None is every feature."""
+    return np.arange(p) if columns is None else np.concatenate([[0], columns + 1])

@@ -28,10 +28,11 @@ def softplus(t: Rows) -> Rows:
     return xp.where(t > 0, t, 0.0) + xp.log1p(xp.exp(-abs(t)))
 
 
-def logit(p: float) -> float:
+def logit(p: Rows) -> Rows:
     """σ⁻¹(p) = log p − log(1 − p), with ±inf at 1 and 0."""
+    xp = namespace(p)
     with np.errstate(divide="ignore"):
-        return float(np.log(p) - np.log1p(-p))
+        return xp.log(p) - xp.log1p(-p)
 
 
 def logistic_loss(a: Rows, target: Rows) -> Rows:

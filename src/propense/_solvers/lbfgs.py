@@ -7,7 +7,7 @@ import scipy.linalg
 import scipy.optimize
 from numpy.typing import NDArray
 
-from propense._risks import Risk
+from propense._risks import Objective
 from propense._solvers.solution import Solution, gradient_norm
 
 __all__ = ["WIDE", "lbfgs"]
@@ -18,7 +18,7 @@ Vector = NDArray[np.float64]
 WIDE = 4000
 
 
-def lbfgs(risk: Risk, start: Vector, *, tol: float, max_iter: int) -> Solution:
+def lbfgs(risk: Objective, start: Vector, *, tol: float, max_iter: int) -> Solution:
     """Quasi-Newton steps until the gradient norm is at most `tol`."""
     to_coef, to_slope, z = _coordinates(risk, start)
     coef, n_iter = start, 0
@@ -51,7 +51,9 @@ def lbfgs(risk: Risk, start: Vector, *, tol: float, max_iter: int) -> Solution:
     return Solution(coef, value, norm(), n_iter, norm() <= tol)
 
 
-def _coordinates(risk: Risk, start: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
+def _coordinates(
+    risk: Objective, start: Vector
+) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
     """Maps z → coef and gradient → slope in z, and the z of `start`."""
     if len(start) > WIDE:
         # Without the matrix, its diagonal: at least the units of the columns no longer matter.

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._risks import Risk
+from propense._risks import Objective
 from propense._solvers.solution import Solution, gradient_norm
 
 __all__ = ["mm", "mm_early"]
 
 
-def mm(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def mm(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Step until the gradient norm is at most `tol`."""
     coef, n_iter = start, 0
     while True:
@@ -22,7 +22,7 @@ def mm(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> 
         n_iter += 1
 
 
-def mm_early(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def mm_early(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Step until the next step would move no coefficient by `tol` or more, and do not take that step.
 
     The early stop of the published JERM: the unfinished minimisation is what regularises it.
@@ -36,6 +36,6 @@ def mm_early(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: in
     return _solution(risk, coef, max_iter, converged=False)
 
 
-def _solution(risk: Risk, coef: NDArray[np.float64], n_iter: int, *, converged: bool) -> Solution:
+def _solution(risk: Objective, coef: NDArray[np.float64], n_iter: int, *, converged: bool) -> Solution:
     value, gradient = risk.value_gradient(coef)
     return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)

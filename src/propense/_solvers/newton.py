@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._maths.linear import cholesky_solver
-from propense._risks import Risk
+from propense._risks import Objective
 from propense._solvers.solution import Solution, gradient_norm
 
 __all__ = ["newton"]
@@ -21,7 +21,7 @@ _HALVINGS = 30
 _BLIND = 1e-9
 
 
-def newton(risk: Risk, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Newton steps, halved until the risk falls, until the gradient norm is at most `tol`."""
     coef, n_iter, inverse = start, 0, None
     stale = 0.1 ** (1.0 / (1.0 + _PRICE_PER_COLUMN * len(start)))
@@ -56,7 +56,11 @@ def _inverse(hessian: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], ND
 
 
 def _descend(
-    risk: Risk, coef: NDArray[np.float64], value: float, gradient: NDArray[np.float64], direction: NDArray[np.float64]
+    risk: Objective,
+    coef: NDArray[np.float64],
+    value: float,
+    gradient: NDArray[np.float64],
+    direction: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
     """The first of the steps 1, ½, ¼, … along `direction` that lowers the risk enough, or None."""
     slope = float(gradient @ direction)

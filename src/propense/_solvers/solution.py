@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._risks import Risk
+from propense._risks import Objective
 
 __all__ = ["Solution", "gradient_norm"]
 
@@ -21,6 +21,6 @@ class Solution:
     converged: bool
 
 
-def gradient_norm(risk: Risk, gradient: NDArray[np.float64]) -> float:
+def gradient_norm(risk: Objective, gradient: NDArray[np.float64]) -> float:
     """max over columns of |gradient| / √(Σw·¼Σwx²): it depends on neither the number of rows nor the columns' units."""
     return float((np.abs(gradient) / risk.units).max() / np.sqrt(risk.total_weight))

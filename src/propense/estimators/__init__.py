@@ -1,7 +1,13 @@
 """The scikit-learn face: one method, one file."""
 
 from propense.estimators._jerm import JERM
+from propense.estimators._joint_mle import JointMLE
+from propense.estimators._known import KnownPropensity
+from propense.estimators._lbe import LBE
 from propense.estimators._naive import Naive
 from propense.estimators._oracle import Oracle
+from propense.estimators._pglin import PGLin
+from propense.estimators._sar_em import SAREM
+from propense.estimators._tm import TM
 
-__all__ = ["JERM", "Naive", "Oracle"]
+__all__ = ["JERM", "LBE", "SAREM", "TM", "JointMLE", "KnownPropensity", "Naive", "Oracle", "PGLin"]

@@ -1,4 +1,4 @@
-"""What every estimator shares: fit reads and checks once, a method writes `_fit`, predictions follow from β and γ."""
+"""What every estimator shares: fit reads and checks once, a method writes `_fit`, predictions follow from y and e."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design
-from propense._maths.double_logistic import class_log_odds_shift, hidden_positive
+from propense._maths.double_logistic import class_given_label, hidden_positive
 from propense._maths.logistic import logit, sigmoid
 from propense.errors import InvalidFeatures
 from propense.estimators._inputs import Sample, read_features, read_sample
 from propense.estimators._labels import fill_missing, read_labels
 from propense.estimators._options import Choice, Option, check_options
+from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor
 
 __all__ = ["BasePUClassifier", "Model"]
 
@@ -26,17 +29,17 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Model:
-    """What a method finds: y(x) = σ(βᵀx), e(x) = σ(γᵀx), intercepts first, and how it got there."""
+    """What a method finds: y(x) and e(x), and how it got there."""
 
-    beta: Vector
-    gamma: Vector
+    posterior: Predictor
+    propensity: Predictor
     n_iter: int
     converged: bool
     risk_path: list[float]
 
 
 class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier for positive and unlabelled data with two logistic predictors."""
+    """A classifier for positive and unlabelled data with two predictors, y(x) and e(x)."""
 
     _options: ClassVar[dict[str, Option]] = {"decision": Choice(("posterior", "balanced"))}
 
@@ -48,7 +51,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
+        inner = [getattr(self, name, None) for name in ("estimator", "propensity_estimator")]
+        tags.input_tags.sparse = all(each is None or get_tags(each).input_tags.sparse for each in inner)
         return tags
 
     @abstractmethod
@@ -72,8 +76,12 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
+        return self._fit_read(X, y, sample_weight, None)
+
+    def _fit_read(self, X: Any, y: Any, sample_weight: Any, propensity: Any) -> Self:
+        """Check, call the method, keep what it finds."""
         check_options(self, self._options)
-        sample, classes = read_sample(self, X, y, sample_weight, self._read_labels)
+        sample, classes = read_sample(self, X, y, sample_weight, propensity, self._read_labels)
         try:
             model = self._fit(sample)
         except np.linalg.LinAlgError:
@@ -82,15 +90,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
                 "instance with sklearn.preprocessing.StandardScaler."
             ) from None
         self.classes_ = classes
-        self.coef_, self.intercept_ = model.beta[np.newaxis, 1:].copy(), model.beta[:1].copy()
-        self.propensity_coef_ = model.gamma[np.newaxis, 1:].copy()
-        self.propensity_intercept_ = model.gamma[:1].copy()
+        self._posterior, self._propensity = model.posterior, model.propensity
         self.n_iter_, self.converged_ = model.n_iter, model.converged
         self.risk_path_ = np.asarray(model.risk_path)
         self.prior_ = self._prior(sample, model)
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
         if not model.converged:
-            warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=2)
+            warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=3)
         return self
 
     def decision_function(self, X: Any) -> Vector:
@@ -181,25 +187,65 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         predicted = self.predict(X)
         return float(accuracy_score(fill_missing(y, self.classes_[0]), predicted, sample_weight=sample_weight))
 
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        return self._coef("_posterior")[np.newaxis, 1:]
+
+    @property
+    def intercept_(self) -> Vector:
+        return self._coef("_posterior")[:1]
+
+    @property
+    def propensity_coef_(self) -> NDArray[np.float64]:
+        return self._coef("_propensity")[np.newaxis, 1:]
+
+    @property
+    def propensity_intercept_(self) -> Vector:
+        return self._coef("_propensity")[:1]
+
+    @property
+    def estimator_(self) -> Any:
+        return self._classifier("_posterior")
+
+    @property
+    def propensity_estimator_(self) -> Any:
+        return self._classifier("_propensity")
+
+    def _classifier(self, which: str) -> Any:
+        """The fitted classifier of a predictor that is one."""
+        check_is_fitted(self)
+        predictor = getattr(self, which)
+        if not isinstance(predictor, ClassifierPredictor):
+            raise AttributeError(f"The {which[1:]} of this {type(self).__name__} is no classifier of its own.")
+        return predictor.classifier
+
+    def _coef(self, which: str) -> Vector:
+        """A copy of the coefficients of a predictor that has any."""
+        check_is_fitted(self)
+        predictor = getattr(self, which)
+        if not isinstance(predictor, LogisticPredictor):
+            raise AttributeError(
+                f"The {which[1:]} of this {type(self).__name__} is not linear: it has no coefficients."
+            )
+        return predictor.coef.copy()
+
     def _class_log_odds(self, design: Design) -> Vector:
-        """βᵀx for each row."""
-        return design.bring(design.matvec(np.concatenate([self.intercept_, self.coef_[0]])))
+        return design.bring(self._posterior.log_odds(design))
 
     def _propensity_log_odds(self, design: Design) -> Vector:
-        """γᵀx for each row."""
-        return design.bring(design.matvec(np.concatenate([self.propensity_intercept_, self.propensity_coef_[0]])))
+        return design.bring(self._propensity.log_odds(design))
 
     def _cut(self) -> float:
         """The log-odds above which a row is called positive."""
         check_options(self, {"decision": self._options["decision"]})
         # Balanced accuracy is largest at y(x) > P(Y=1), accuracy at y(x) > ½.
-        return logit(self.prior_) if self.decision == "balanced" else 0.0
+        return float(logit(self.prior_)) if self.decision == "balanced" else 0.0
 
     @staticmethod
     def _prior(sample: Sample, model: Model) -> float:
         """The mean of P(Y=1 | x, s): 1 on the labelled, h(x) elsewhere, so that no label is doubted."""
-        shift = class_log_odds_shift(sample.design.matvec(model.gamma), sample.labelled)
-        return sample.mean(sigmoid(sample.design.matvec(model.beta) - shift))
+        a, b = model.posterior.log_odds(sample.design), model.propensity.log_odds(sample.design)
+        return sample.mean(class_given_label(a, b, sample.labelled))
 
     @abstractmethod
     def _complaint(self) -> str:

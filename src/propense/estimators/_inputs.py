@@ -1,6 +1,7 @@
 """The only validation: what a user passes to fit or predict, read once."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from propense._designs import Design, as_design
 from propense.errors import (
     InvalidFeatures,
+    InvalidInput,
     InvalidLabels,
+    InvalidOption,
+    InvalidPropensity,
     InvalidWeights,
     NoLabelledInstances,
     NoUnlabelledInstances,
@@ -38,12 +42,18 @@ class Sample:
         What each row counts for; None is 1 for all. Never 0: such rows are left out.
     rows : int ndarray of shape (n,), or None
         The number of each row in what the user passed; None when none was left out.
+    propensity : Rows of length n, or None
+        e(x), where the user knows it.
+    propensity_columns : int ndarray, or None
+        The features that e may depend on; None is all.
     """
 
     design: Design
     labelled: Any
     weights: Any
     rows: NDArray[np.intp] | None
+    propensity: Any = None
+    propensity_columns: NDArray[np.intp] | None = None
 
     def numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
         """The user's row numbers for ours."""
@@ -78,7 +88,7 @@ class Sample:
 
 
 def read_sample(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, read_labels: LabelReader
+    estimator: Any, X: Any, y: Any, sample_weight: Any, propensity: Any, read_labels: LabelReader
 ) -> tuple[Sample, NDArray[Any]]:
     """Check what was passed to fit; return the sample and the two classes."""
     features = _read_matrix(estimator, X, reset=True)
@@ -87,11 +97,14 @@ def read_sample(
     labelled, classes = read_labels(y)
     weights = None if sample_weight is None else _read_weights(sample_weight, features)
     _check_lengths(features, labelled, InvalidLabels)
+    if propensity is not None:
+        propensity = _read_propensity(propensity, features, labelled)
     rows = None
     if weights is not None and not weights.all():
         # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
         rows = np.flatnonzero(weights)
         features, labelled, weights = features[rows], labelled[rows], weights[rows]
+        propensity = None if propensity is None else propensity[rows]
         if not labelled.any():
             raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
         if labelled.all():
@@ -99,13 +112,13 @@ def read_sample(
                 f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
             )
     design = as_design(features)
-    sent = None if weights is None else design.send(weights)
-    return Sample(design, design.send(labelled), sent, rows), classes
+    weights, propensity = (None if each is None else design.send(each) for each in (weights, propensity))
+    return Sample(design, design.send(labelled), weights, rows, propensity, _read_columns(estimator)), classes
 
 
 def read_features(estimator: Any, X: Any) -> Design:
     """Check what was passed to a predict method, columns against those of fit."""
-    check_is_fitted(estimator, "coef_")
+    check_is_fitted(estimator)
     return as_design(_read_matrix(estimator, X, reset=False))
 
 
@@ -147,16 +160,7 @@ def _check_finite(estimator: Any, features: Any) -> None:
 
 
 def _read_weights(sample_weight: Any, features: Any) -> NDArray[np.float64]:
-    n = features.shape[0]
-    if np.isscalar(sample_weight):
-        sample_weight = np.full(n, sample_weight)
-    try:
-        weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
-    except ValueError as error:
-        raise InvalidWeights(str(error)) from None
-    if weights.ndim != 1:
-        raise InvalidWeights(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}.")
-    _check_lengths(features, weights, InvalidWeights)
+    weights = _read_numbers("sample_weight", "Sample weights", sample_weight, features, InvalidWeights)
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
         raise InvalidWeights(f"sample_weight is negative ({weights[first]:g}) at row {first}; weights must be ≥ 0.")
@@ -164,7 +168,67 @@ def _read_weights(sample_weight: Any, features: Any) -> NDArray[np.float64]:
         raise InvalidWeights(
             "sample_weight is zero for every row; at least one labelled and one unlabelled row must count."
         )
-    return np.asarray(weights)
+    return weights
+
+
+def _read_propensity(propensity: Any, features: Any, labelled: NDArray[np.bool_]) -> NDArray[np.float64]:
+    values = _read_numbers("propensity", "Propensities", propensity, features, InvalidPropensity)
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if len(outside):
+        raise InvalidPropensity(
+            f"propensity is {values[outside[0]]:g} at row {outside[0]}; e(x) = P(S=1 | Y=1, x) lies between 0 and 1."
+        )
+    impossible = np.flatnonzero(labelled & (values == 0))
+    if len(impossible):
+        raise InvalidPropensity(
+            f"propensity is 0 at row {impossible[0]}, which is labelled. Give such rows the small chance they have."
+        )
+    return values
+
+
+def _read_numbers(
+    name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]
+) -> NDArray[np.float64]:
+    """One finite number per row, from an array or from one number for all."""
+    if np.isscalar(values):
+        values = np.full(features.shape[0], values)
+    try:
+        numbers = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+    except ValueError as error:
+        raise error_type(str(error)) from None
+    if numbers.ndim != 1:
+        raise error_type(f"{title} must be 1D array or scalar, got an array of shape {numbers.shape}.")
+    _check_lengths(features, numbers, error_type)
+    return np.asarray(numbers)
+
+
+def _read_columns(estimator: Any) -> NDArray[np.intp] | None:
+    """The numbers of the features that `propensity_features` names, ascending; None is all of them."""
+    wanted = getattr(estimator, "propensity_features", None)
+    if wanted is None:
+        return None
+    said = f"{type(estimator).__name__}(propensity_features={wanted!r})"
+    if isinstance(wanted, str | bytes) or not np.iterable(wanted):
+        raise InvalidOption(f"{said}: pass a list of column names or of column numbers.")
+    names = getattr(estimator, "feature_names_in_", None)
+    count = estimator.n_features_in_
+    numbers = []
+    for column in wanted:
+        if isinstance(column, str):
+            places = [] if names is None else np.flatnonzero(names == column).tolist()
+            known = "X has no column names" if names is None else f"the columns are {_some(names)}"
+        else:
+            whole = isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
+            places = [int(column)] if whole and 0 <= column < count else []
+            known = f"the columns are numbered 0 to {count - 1}"
+        if not places:
+            raise InvalidOption(f"{said}: there is no column {column!r}; {known}.")
+        numbers += places
+    return np.unique(np.asarray(numbers, dtype=np.intp))
+
+
+def _some(names: NDArray[Any]) -> str:
+    return ", ".join(repr(str(name)) for name in names[:8]) + (", …" if len(names) > 8 else "")
 
 
 def _check_lengths(features: Any, other: NDArray[Any], error_type: type[ValueError]) -> None:

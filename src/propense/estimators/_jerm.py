@@ -10,9 +10,12 @@ from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
-from propense.estimators._logistic import certain, check_width, choose_solver, fit_logistic
-from propense.estimators._options import Choice, Count, Number, Option
-from propense.estimators._spies import best_rows, find_spies, rows_above, rows_from, spy_threshold
+from propense.estimators._learners import Learner
+from propense.estimators._likely import best_rows, fit_propensity_on, rows_above, rows_from
+from propense.estimators._logistic import check_width, choose_solver, fit_logistic
+from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option
+from propense.estimators._predictors import LogisticPredictor, Predictor
+from propense.estimators._spies import find_spies, spy_threshold
 
 __all__ = ["JERM"]
 
@@ -48,6 +51,11 @@ class JERM(BasePUClassifier):
         The penalty ½·ridge·‖β‖² on the summed joint risk; the intercept is free. 0 is the paper's.
     propensity_ridge : float, default=1.0
         The same for γ, and for the naive fit that starts e; 1 is scikit-learn's C = 1, which the paper used.
+    propensity_estimator : classifier, default=None
+        What fits e on P̂: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
+        a pipeline that ends in one. None is logistic regression, the paper's.
+    propensity_features : list of str or of int, default=None
+        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
     spy_quantile : float, default=0.0
         The threshold is this quantile, over the labelled rows, of h at their spies. 0 is the paper's minimum. On
         overlapping classes the minimum lets nearly everybody into P̂ (see ``positives_path_``); try 0.05 or 0.1 there.
@@ -69,7 +77,10 @@ class JERM(BasePUClassifier):
         β of y(x) = P(Y=1 | x) = σ(βᵀx).
     propensity_coef_ : ndarray of shape (1, n_features)
     propensity_intercept_ : ndarray of shape (1,)
-        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
+        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx), 0 outside ``propensity_features``; not there with a
+        ``propensity_estimator``.
+    propensity_estimator_ : classifier
+        The fitted ``propensity_estimator``, where there is one.
     prior_ : float
         The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
     label_frequency_ : float
@@ -120,6 +131,7 @@ class JERM(BasePUClassifier):
         "solver": Choice(("auto", *SOLVERS)),
         "ridge": Number(0.0),
         "propensity_ridge": Number(0.0),
+        "propensity_estimator": ClassifierOption(),
         "spy_quantile": Number(0.0, 1.0),
         "max_iter": Count(),
         "tol": Number(0.0, optional=True),
@@ -134,6 +146,8 @@ class JERM(BasePUClassifier):
         solver: str = "auto",
         ridge: float = 0.0,
         propensity_ridge: float = 1.0,
+        propensity_estimator: Any = None,
+        propensity_features: Any = None,
         spy_quantile: float = 0.0,
         max_iter: int = 100,
         tol: float | None = None,
@@ -144,6 +158,8 @@ class JERM(BasePUClassifier):
         self.solver = solver
         self.ridge = ridge
         self.propensity_ridge = propensity_ridge
+        self.propensity_estimator = propensity_estimator
+        self.propensity_features = propensity_features
         self.spy_quantile = spy_quantile
         self.max_iter = max_iter
         self.tol = tol
@@ -151,12 +167,14 @@ class JERM(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         design = sample.design
-        check_width(self, self._solver(design.shape[1]), design)
+        check_width(self, self._solver(design.shape[1]), design.shape[1])
         spies = find_spies(sample)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = halfway_to_certain(design.matvec(naive.coef))
         risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
-        beta, gamma = np.zeros(design.shape[1]), naive.coef
+        learner = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
+        beta = np.zeros(design.shape[1])
+        model: Predictor = LogisticPredictor(naive.coef)
         likely: Any = None
         risks: list[float] = []
         shares: list[float] = []
@@ -172,12 +190,13 @@ class JERM(BasePUClassifier):
             repeats = same and np.array_equal(solution.coef, beta)
             beta = solution.coef
             if not same:
-                gamma, settled = self._propensity_step(sample, likely, gamma)
-                propensity = design.matvec(gamma)
+                model, settled = fit_propensity_on(sample, likely, learner, model)
+                propensity = model.log_odds(design)
                 risk = risk.holding(propensity)
         self.spies_ = sample.numbers(np.unique(spies))
         self.positives_path_ = np.asarray(shares)
-        return Model(beta, gamma, len(risks), repeats and settled and solution.converged, risks)
+        converged = repeats and settled and solution.converged
+        return Model(LogisticPredictor(beta), model, len(risks), converged, risks)
 
     def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
         """β given e (line 5)."""
@@ -200,23 +219,11 @@ class JERM(BasePUClassifier):
         if self.variant == "paper":
             # SP ∪ {h > threshold}; with a quantile, the spies below it are the outliers it is there to leave out.
             return rows_from(sample, hidden, threshold)
+        # Strictly above, as in the authors' code: the lowest spy stays out.
         likely = rows_above(sample, hidden, threshold)
         if sample.weight_of(likely) < _FEWEST < sample.weight_of(~sample.labelled):
             return best_rows(sample, class_log_odds, _FALLBACK)
         return likely
-
-    def _propensity_step(
-        self, sample: Sample, likely: Any, start: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], bool]:
-        """γ on P̂ (line 9), and whether it converged."""
-        if not likely.any():
-            return certain(len(start)), True
-        solution = fit_logistic(
-            *sample.among(sample.labelled | likely),
-            ridge=self.propensity_ridge,
-            start=start if np.isfinite(start).all() else np.zeros(len(start)),
-        )
-        return solution.coef, solution.converged
 
     def _complaint(self) -> str:
         if self.n_iter_ < self.max_iter:

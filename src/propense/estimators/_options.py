@@ -5,9 +5,12 @@ import numbers
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
 from propense.errors import InvalidOption
 
-__all__ = ["Choice", "Count", "Number", "Option", "check_options"]
+__all__ = ["Choice", "ClassifierOption", "Count", "Number", "Option", "check_options"]
 
 
 class Option(Protocol):
@@ -62,6 +65,22 @@ class Count:
 
     def __str__(self) -> str:
         return "a whole number ≥ 1" + (" or None" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class ClassifierOption:
+    """A classifier that can be fitted to weighted rows and says how sure it is, or None for our own."""
+
+    def allows(self, value: Any) -> bool:
+        last = value.steps[-1][1] if isinstance(value, Pipeline) and value.steps else value
+        able = hasattr(value, "predict_proba") and hasattr(value, "get_params") and not isinstance(value, type)
+        return value is None or (able and has_fit_parameter(last, "sample_weight"))
+
+    def __str__(self) -> str:
+        return (
+            "None or a scikit-learn classifier with predict_proba whose fit takes sample_weight (or a pipeline that "
+            "ends in one)"
+        )
 
 
 def check_options(estimator: Any, options: dict[str, Option]) -> None:

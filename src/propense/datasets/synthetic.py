@@ -1,0 +1,108 @@
+"""Data whose truth is known."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from propense._maths.logistic import sigmoid
+from propense.errors import InvalidInput
+
+__all__ = ["DoubleLogistic", "make_double_logistic"]
+
+Vector = NDArray[np.float64]
+
+# Lengths of the default slopes. With normal features, the first gives a best balanced accuracy of .85.
+_LENGTH, _PROPENSITY_LENGTH = 3.6, 1.5
+
+
+@dataclass(frozen=True)
+class DoubleLogistic:
+    """Rows of the double-logistic model and their truth.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labelled : bool ndarray of shape (n_samples,)
+        What a method sees.
+    positive : bool ndarray of shape (n_samples,)
+        The true classes.
+    posterior, propensity : ndarray of shape (n_samples,)
+        y(x) = P(Y=1 | x) and e(x) = P(S=1 | Y=1, x).
+    coef, propensity_coef : ndarray of shape (n_features + 1,)
+        β and γ, intercepts first.
+    """
+
+    X: NDArray[np.float64]
+    labelled: NDArray[np.bool_]
+    positive: NDArray[np.bool_]
+    posterior: Vector
+    propensity: Vector
+    coef: Vector
+    propensity_coef: Vector
+
+
+def make_double_logistic(
+    n_samples: int = 1000,
+    n_features: int = 10,
+    *,
+    coef: Any = None,
+    propensity_coef: Any = None,
+    random_state: Any = None,
+) -> DoubleLogistic:
+    """Standard normal features, y(x) = σ(βᵀx), e(x) = σ(γᵀx).
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        How many rows and columns; at least two columns.
+    coef, propensity_coef : array-like of shape (n_features + 1,), default=None
+        β and γ, intercepts first. By default y depends on the first half of the features and e on the second, each
+        slope as steep as the next and of the other sign, and nearly half of the positives are labelled.
+    random_state : int, RandomState instance or None, default=None
+        What to draw with.
+
+    Returns
+    -------
+    DoubleLogistic
+
+    Examples
+    --------
+    >>> from propense.datasets import make_double_logistic
+    >>> data = make_double_logistic(1000, random_state=0)
+    >>> data.X.shape, int(data.positive.sum()), int(data.labelled.sum())
+    ((1000, 10), 500, 248)
+    """
+    if n_features < 2:
+        raise InvalidInput(f"n_features={n_features}: y and e need a feature each, so at least 2.")
+    half = n_features // 2
+    beta = _read(coef, _alternating(n_features, range(half), _LENGTH), "coef")
+    gamma = _read(
+        propensity_coef, _alternating(n_features, range(half, n_features), _PROPENSITY_LENGTH), "propensity_coef"
+    )
+    random = check_random_state(random_state)
+    X = random.standard_normal((n_samples, n_features))
+    posterior, propensity = sigmoid(beta[0] + X @ beta[1:]), sigmoid(gamma[0] + X @ gamma[1:])
+    positive = random.random_sample(n_samples) < posterior
+    labelled = positive & (random.random_sample(n_samples) < propensity)
+    return DoubleLogistic(X, labelled, positive, posterior, propensity, beta, gamma)
+
+
+def _alternating(n_features: int, which: range, length: float) -> Vector:
+    """Slopes ±length/√count on the features `which`, no intercept."""
+    out = np.zeros(n_features + 1)
+    out[1 + np.asarray(which)] = length / np.sqrt(len(which)) * (-1.0) ** np.arange(len(which))
+    return out
+
+
+def _read(given: Any, default: Vector, name: str) -> Vector:
+    if given is None:
+        return default
+    values = np.asarray(given, dtype=np.float64)
+    if values.shape != default.shape:
+        raise InvalidInput(
+            f"{name} has shape {values.shape} where {default.shape} is needed: an intercept, then one slope per feature."
+        )
+    return values

@@ -1,0 +1,151 @@
+"""Expectation–maximisation for y(x)·e(x), the class being the missing datum: what SAR-EM and LBE have in common."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._maths.double_logistic import class_given_label, joint_loss
+from propense._risks import PairRisk
+from propense._solvers import gradient_norm
+from propense.estimators._base import Model
+from propense.estimators._inputs import Sample
+from propense.estimators._learners import Learner
+from propense.estimators._predictors import LogisticPredictor, Predictor
+
+__all__ = ["PUBLISHED_BOUND", "Learners", "Pair", "em_round", "expected_class", "fit_em", "stopped_short"]
+
+# The E-steps behind the published numbers keep y and e within [1e-4, 1 − 1e-4]; this is the bound on their log-odds.
+PUBLISHED_BOUND = math.log((1.0 - 1e-4) / 1e-4)
+# How many earlier rounds an extrapolation looks back on.
+_MEMORY = 5
+
+
+@dataclass(frozen=True)
+class Learners:
+    """What fits y and what fits e."""
+
+    posterior: Learner
+    propensity: Learner
+
+
+@dataclass(frozen=True)
+class Pair:
+    """y(x) and e(x), and whether the fits that made them converged."""
+
+    posterior: Predictor
+    propensity: Predictor
+    converged: bool = True
+
+
+def expected_class(sample: Sample, pair: Pair, bound: float = math.inf) -> Any:
+    """The E-step: P(Y=1 | x, s) of every row."""
+    a, b = pair.posterior.log_odds(sample.design), pair.propensity.log_odds(sample.design)
+    return class_given_label(a.clip(-bound, bound), b.clip(-bound, bound), sample.labelled)
+
+
+def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math.inf) -> Pair:
+    """The E-step and the two M-steps, y on soft classes and e on the label, each row as positive as it is expected."""
+    expected = expected_class(sample, pair, bound)
+    weights = expected if sample.weights is None else sample.weights * expected
+    posterior, fitted = learners.posterior.fit(sample.design, expected, sample.weights, pair.posterior)
+    propensity, also = learners.propensity.fit(sample.design, sample.labelled, weights, pair.propensity)
+    return Pair(posterior, propensity, fitted and also)
+
+
+def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_iter: int) -> Model:
+    """Rounds until they come to rest; the penalised observed risk never rises where both predictors are logistic."""
+    linear = learners.posterior.estimator is None and learners.propensity.estimator is None
+    watch: _Watch = _LogisticWatch(sample, learners) if linear else _AnyWatch(sample)
+    path: list[float] = []
+    begun = pair
+    while True:
+        pair = em_round(sample, begun, learners)
+        value, unrest = watch.measure(pair)
+        path.append(value)
+        if unrest <= tol or len(path) == max_iter:
+            break
+        begun = watch.ahead(begun, pair, value)
+    return Model(pair.posterior, pair.propensity, len(path), unrest <= tol and pair.converged, path)
+
+
+def stopped_short(estimator: Any) -> str:
+    """The complaint of a fit whose rounds, or the regressions in the last of them, did not come to rest."""
+    return (
+        f"{type(estimator).__name__} stopped after {estimator.n_iter_} rounds short of its tolerance. Scale X, or "
+        "raise max_iter, tol, ridge or propensity_ridge."
+    )
+
+
+class _Watch(Protocol):
+    """Judges a round, and proposes where to begin the next."""
+
+    def measure(self, pair: Pair) -> tuple[float, float]:
+        """The observed risk per row, ridges included, and how far the rounds are from rest."""
+
+    def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
+        """Where to begin the next round, of risk no higher than `value`, that of `ended`."""
+
+
+class _LogisticWatch:
+    """At rest where the gradient of the observed risk is; the rounds extrapolated (Anderson 1965).
+
+    Plain EM nears its fixed point by a constant share a round, here often 1 %. From the moves of the last few rounds
+    the place is predicted where a round would move nothing; it is taken only if the risk there is no higher, so the
+    path still never rises.
+    """
+
+    def __init__(self, sample: Sample, learners: Learners) -> None:
+        self._risk = PairRisk(
+            sample.design,
+            sample.labelled,
+            columns=learners.propensity.columns,
+            weights=sample.weights,
+            ridge=learners.posterior.ridge,
+            propensity_ridge=learners.propensity.ridge,
+        )
+        self._begun: list[NDArray[np.float64]] = []
+        self._moves: list[NDArray[np.float64]] = []
+
+    def measure(self, pair: Pair) -> tuple[float, float]:
+        value, gradient = self._risk.value_gradient(self._join(pair))
+        return value / self._risk.total_weight, gradient_norm(self._risk, gradient)
+
+    def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
+        self._begun = [*self._begun, self._join(begun)][-_MEMORY:]
+        self._moves = [*self._moves, self._join(ended) - self._join(begun)][-_MEMORY:]
+        if len(self._moves) < 2:
+            return ended
+        turns = np.diff(self._moves, axis=0).T
+        shares = np.linalg.lstsq(turns, self._moves[-1], rcond=1e-10)[0]
+        theta = self._join(ended) - (np.diff(self._begun, axis=0).T + turns) @ shares
+        beta, gamma = self._risk.split(theta)
+        pair = Pair(LogisticPredictor(beta), LogisticPredictor(gamma))
+        if self.measure(pair)[0] <= value:
+            return pair
+        # Where it misleads, what was learnt so far is of no use either.
+        self._begun, self._moves = self._begun[-1:], self._moves[-1:]
+        return ended
+
+    def _join(self, pair: Pair) -> NDArray[np.float64]:
+        return self._risk.join(pair.posterior.coef, pair.propensity.coef)  # type: ignore[attr-defined]
+
+
+class _AnyWatch:
+    """At rest where the expected classes change no more, on average; nothing is known to extrapolate."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+        self._expected: Any = None
+
+    def measure(self, pair: Pair) -> tuple[float, float]:
+        sample = self._sample
+        a, b = pair.posterior.log_odds(sample.design), pair.propensity.log_odds(sample.design)
+        before, self._expected = self._expected, class_given_label(a, b, sample.labelled)
+        unrest = math.inf if before is None else sample.mean(abs(self._expected - before))
+        return sample.mean(joint_loss(a, b, sample.labelled)), unrest
+
+    def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
+        return ended

@@ -1,0 +1,207 @@
+"""The minimiser of the joint risk over both predictors at once: eq. (8) of Rejchel, Teisseyre and Mielniczuk (2024)."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from propense._maths.logistic import sigmoid
+from propense._risks import PairRisk
+from propense._solvers import SOLVERS, Solution, projected
+from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._inputs import Sample
+from propense.estimators._logistic import check_width, choose_solver, fit_logistic
+from propense.estimators._options import Choice, Count, Number, Option
+from propense.estimators._predictors import LogisticPredictor
+
+__all__ = ["JointMLE"]
+
+Vector = NDArray[np.float64]
+
+
+class JointMLE(BasePUClassifier):
+    """Joint maximum likelihood: y(x) = σ(βᵀx) and e(x) = σ(γᵀx) that together explain the labels best.
+
+    The labels show only the product y(x)·e(x), in which the two can change places. Both are found at once, from
+    several starts, as the minimiser of Qₙ(β, γ), the risk of the labels; then the factor whose coefficients have the
+    larger ℓ1 norm is called y: labelling is taken to be the flatter of the two. With ``propensity_features`` the two
+    cannot change places and the columns tell them apart.
+
+    Parameters
+    ----------
+    decision : {"posterior", "balanced"}, default="posterior"
+        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
+        accuracy.
+    ridge : float, default=1.0
+        The penalty ½·ridge·(‖β‖² + ‖γ‖²) on the summed risk; the intercepts are free. The practical choice.
+    radius : float, default=None
+        The theory's choice: minimise over |β|₁ + |γ|₁ ≤ radius, intercepts counted, as in eq. (8), which is
+        ``JointMLE(radius=w, ridge=0)``. None is no bound.
+    propensity_features : list of str or of int, default=None
+        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
+    n_starts : int, default=10
+        From how many places to search. The first is the naive y with e = ½; the others split the naive log-odds between
+        the two factors at random.
+    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
+        "auto" is "newton" up to 2 000 columns and "lbfgs" beyond. Within a ``radius`` it is projected gradients.
+    tol : float, default=1e-8
+        A search stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
+    max_iter : int, default=1000
+        At most this many steps from each start.
+    random_state : int, RandomState instance or None, default=None
+        The random starts.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Unlabelled, labelled.
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        β of y(x) = P(Y=1 | x) = σ(βᵀx).
+    propensity_coef_ : ndarray of shape (1, n_features)
+    propensity_intercept_ : ndarray of shape (1,)
+        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
+    starts_ : dict of ndarrays of shape (n_starts,)
+        What each start came to, best first. "risk": Qₙ with its ridge; "factor": 0 where the factor that began as y is
+        called y, 1 where the two changed places; "norm" and "propensity_norm": the ℓ1 norms of the slopes of y and e;
+        "distance": the mean of |y(x) − best y(x)| over the rows of fit; "converged". Starts of nearly the best risk at
+        a distance, or nearly equal norms, mean that the data do not determine the answer.
+    prior_ : float
+        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
+    label_frequency_ : float
+        The estimated c = P(S=1 | Y=1).
+    n_iter_ : int
+        Steps from the best start.
+    converged_ : bool
+        Whether they met ``tol``.
+    risk_path_ : ndarray of shape (n_starts,)
+        ``starts_["risk"]``, worst first.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where the columns have names.
+
+    References
+    ----------
+    W. Rejchel, P. Teisseyre, J. Mielniczuk. Joint empirical risk minimization for instance-dependent
+    positive-unlabeled data. Knowledge-Based Systems 304, 2024. Section 2.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propense import JointMLE
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> positive = rng.random(2000) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    >>> labelled = positive & (rng.random(2000) < 1 / (1 + np.exp(-X[:, 1])))
+    >>> model = JointMLE().fit(X, labelled)
+    >>> model.coef_.round(1), model.propensity_coef_.round(1)
+    (array([[2.9, 0. ]]), array([[0. , 0.9]]))
+    """
+
+    _options: ClassVar[dict[str, Option]] = {
+        **BasePUClassifier._options,
+        "ridge": Number(0.0),
+        "radius": Number(0.0, optional=True),
+        "n_starts": Count(),
+        "solver": Choice(("auto", *SOLVERS)),
+        "tol": Number(0.0),
+        "max_iter": Count(),
+    }
+
+    def __init__(
+        self,
+        *,
+        decision: str = "posterior",
+        ridge: float = 1.0,
+        radius: float | None = None,
+        propensity_features: Any = None,
+        n_starts: int = 10,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.decision = decision
+        self.ridge = ridge
+        self.radius = radius
+        self.propensity_features = propensity_features
+        self.n_starts = n_starts
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _fit(self, sample: Sample) -> Model:
+        risk = PairRisk(
+            sample.design,
+            sample.labelled,
+            columns=sample.propensity_columns,
+            weights=sample.weights,
+            ridge=self.ridge,
+            propensity_ridge=self.ridge,
+        )
+        solutions = [self._search(risk, risk.join(*start)) for start in self._starts(sample)]
+        solutions.sort(key=lambda solution: solution.value)
+        pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]
+        self.starts_ = _summary(sample, solutions, pairs)
+        beta, gamma, _ = pairs[0]
+        return Model(
+            LogisticPredictor(beta),
+            LogisticPredictor(gamma),
+            n_iter=max(solutions[0].n_iter, 1),
+            converged=solutions[0].converged,
+            risk_path=self.starts_["risk"][::-1].tolist(),
+        )
+
+    def _starts(self, sample: Sample) -> list[tuple[Vector, Vector]]:
+        """The naive y with e = ½, then halves of the naive log-odds pulled apart in random directions."""
+        design = sample.design
+        p = design.shape[1]
+        naive = fit_logistic(design, sample.labelled, sample.weights, ridge=1.0).coef
+        # Each column in its own unit, so that no start depends on them; as far apart as the naive slopes are long.
+        units = np.sqrt(design.squares(sample.weights)[1:] / sample.total_weight)
+        units[units == 0.0] = 1.0
+        length = np.linalg.norm(naive[1:] * units)
+        random = check_random_state(self.random_state)
+        starts = [(naive, np.zeros(p))]
+        for _ in range(self.n_starts - 1):
+            direction = random.standard_normal(p - 1)
+            apart = np.concatenate([[0.0], length * direction / np.linalg.norm(direction) / units])
+            starts.append((0.5 * naive + apart, 0.5 * naive - apart))
+        return starts
+
+    def _search(self, risk: PairRisk, start: Vector) -> Solution:
+        if self.radius is not None:
+            return projected(risk, start, radius=self.radius, tol=self.tol, max_iter=self.max_iter)
+        solver = choose_solver(len(start)) if self.solver == "auto" else self.solver
+        check_width(self, solver, len(start))
+        return SOLVERS[solver](risk, start, tol=self.tol, max_iter=self.max_iter)
+
+    def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
+        """The factor of larger ℓ1 norm first, and which it was."""
+        # The intercepts say how many, not how steep, and do not count; columns of their own tell the factors apart.
+        if sample.propensity_columns is not None or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
+            return beta, gamma, 0
+        return gamma, beta, 1
+
+    def _complaint(self) -> str:
+        return (
+            f"JointMLE stopped after {self.n_iter_} steps from its best start, short of tol={self.tol:g}. Scale the "
+            "features, or raise max_iter, tol or ridge."
+        )
+
+
+def _summary(
+    sample: Sample, solutions: list[Solution], pairs: list[tuple[Vector, Vector, int]]
+) -> dict[str, NDArray[Any]]:
+    """`starts_`."""
+    posteriors = [sigmoid(sample.design.matvec(beta)) for beta, _, _ in pairs]
+    return {
+        "risk": np.array([solution.value for solution in solutions]) / sample.total_weight,
+        "factor": np.array([factor for _, _, factor in pairs]),
+        "norm": np.array([np.abs(beta[1:]).sum() for beta, _, _ in pairs]),
+        "propensity_norm": np.array([np.abs(gamma[1:]).sum() for _, gamma, _ in pairs]),
+        "distance": np.array([sample.mean(abs(each - posteriors[0])) for each in posteriors]),
+        "converged": np.array([solution.converged for solution in solutions]),
+    }

@@ -1,0 +1,125 @@
+"""The class alone, where the propensity is known."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._maths.double_logistic import class_given_label
+from propense._maths.logistic import logit
+from propense._risks import JointRisk, Risk
+from propense.estimators._base import Model
+from propense.estimators._inputs import Sample
+from propense.estimators._logistic import LogisticClassifier, fit_logistic
+from propense.estimators._predictors import LogisticPredictor, Predictor, certain
+
+__all__ = ["KnownPropensity"]
+
+
+class KnownPropensity(LogisticClassifier):
+    """Logistic y(x) when e(x) = P(S=1 | Y=1, x) is known for every row of fit.
+
+    β minimises the joint risk of the labels, whose chance is y(x)·e(x), with e held: no negative is needed, and nothing
+    is left to tell apart. Where e comes from is the user's: a design of an audit, a survey, another method's
+    ``predict_propensity``.
+
+    Parameters
+    ----------
+    decision : {"posterior", "balanced"}, default="posterior"
+        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
+        accuracy.
+    ridge : float, default=1.0
+        The penalty ½·ridge·‖coef‖² on the summed joint risk; the intercept is free. The same for the logistic curve
+        through the known propensities, which serves new rows.
+    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
+        "auto" is "newton" up to 4 000 columns and "lbfgs" beyond.
+    tol : float, default=1e-8
+        The solver stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
+    max_iter : int, default=1000
+        At most this many steps.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Unlabelled, labelled.
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        β of y(x) = P(Y=1 | x) = σ(βᵀx).
+    propensity_coef_ : ndarray of shape (1, n_features)
+    propensity_intercept_ : ndarray of shape (1,)
+        γ of the logistic regression of the known propensities on the features, by which ``predict_propensity`` and
+        ``predict_hidden`` serve any row. It is as good as e(x) is logistic in x.
+    prior_ : float
+        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit, by the known propensities.
+    label_frequency_ : float
+        The estimated c = P(S=1 | Y=1).
+    n_iter_ : int
+        Steps of the solver.
+    converged_ : bool
+        Whether it met ``tol``.
+    risk_path_ : ndarray of shape (1,)
+        The joint risk Qₙ reached, ridge included.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where the columns have names.
+
+    Examples
+    --------
+    Fraud is found only where an audit looked, and how it chose is on record:
+
+    >>> import numpy as np
+    >>> from propense import KnownPropensity
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> fraud = rng.random(2000) < 1 / (1 + np.exp(2 - 2 * X[:, 0]))
+    >>> audited = np.where(X[:, 0] > 0, 0.2, 0.8)
+    >>> found = fraud & (rng.random(2000) < audited)
+    >>> model = KnownPropensity().fit(X, found, propensity=audited)
+    >>> print(f"{fraud.mean():.2f} fraud, {found.mean():.2f} found, {model.prior_:.2f} estimated")
+    0.22 fraud, 0.07 found, 0.21 estimated
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, propensity: Any = None) -> Self:
+        """Fit y(x), e(x) being known.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The features, finite. float32 is kept as it is.
+        y : array-like of shape (n_samples,)
+            Who is labelled, as in every estimator here.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What each row counts for.
+        propensity : array-like of shape (n_samples,) or float
+            e(x) of every row, from 0 to 1, above 0 where there is a label; one number is the same for all. Without it
+            every positive is taken to be labelled, which is `Naive`, with a warning. Inside meta-estimators ask for
+            it with ``set_fit_request(propensity=True)``.
+
+        Returns
+        -------
+        self
+        """
+        if propensity is None:
+            warnings.warn(
+                "KnownPropensity was fitted without propensity= and takes every positive to be labelled, e(x) = 1.",
+                stacklevel=2,
+            )
+            propensity = 1.0
+        return self._fit_read(X, y, sample_weight, propensity)
+
+    def _risk(self, sample: Sample) -> Risk:
+        return JointRisk(
+            sample.design, sample.labelled, logit(sample.propensity), weights=sample.weights, ridge=self.ridge
+        )
+
+    def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
+        if bool((sample.propensity == 1.0).all()):
+            return LogisticPredictor(coef), certain(len(coef))
+        curve = fit_logistic(sample.design, sample.propensity, sample.weights, ridge=self.ridge)
+        return LogisticPredictor(coef), LogisticPredictor(curve.coef)
+
+    @staticmethod
+    def _prior(sample: Sample, model: Model) -> float:
+        a = model.posterior.log_odds(sample.design)
+        return sample.mean(class_given_label(a, logit(sample.propensity), sample.labelled))

@@ -1,0 +1,110 @@
+"""PGLIN: propensity proportional to the posterior (Gerych et al. 2022)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._designs import Design
+from propense._maths.arrays import Rows, namespace
+from propense._maths.logistic import softplus
+from propense.estimators._inputs import Sample
+from propense.estimators._logistic import LogisticClassifier
+from propense.estimators._predictors import LARGEST_LOG_ODDS, Predictor
+
+__all__ = ["PGLin"]
+
+# −log y at the largest log-odds.
+_LEAST = math.exp(-LARGEST_LOG_ODDS)
+
+
+class PGLin(LogisticClassifier):
+    """Propensity proportional to the posterior: e(x) = k·y(x), and some row is surely positive.
+
+    Then the chance of a label is s(x) = k·y(x)², and k is its largest value. One logistic regression of the label
+    estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, k being the largest s among the rows of fit.
+
+    It keeps the order in which `Naive` puts the rows and moves the cut: the labels must be given the more readily the
+    clearer the positive. One outlying row can set k.
+
+    Parameters
+    ----------
+    decision : {"posterior", "balanced"}, default="posterior"
+        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
+        accuracy.
+    ridge : float, default=1.0
+        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
+    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
+        "auto" is "newton" up to 4 000 columns and "lbfgs" beyond.
+    tol : float, default=1e-8
+        The solver stops when the gradient of the mean loss, each column in its own unit, is nowhere above this.
+    max_iter : int, default=1000
+        At most this many steps.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Unlabelled, labelled.
+    largest_ : float
+        k, the largest estimated chance of a label among the rows of fit: the propensity of a sure positive.
+    label_coef_ : ndarray of shape (1, n_features)
+    label_intercept_ : ndarray of shape (1,)
+        The logistic regression of the label; y and e themselves are not linear and have no ``coef_``.
+    prior_ : float
+        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
+    label_frequency_ : float
+        The estimated c = P(S=1 | Y=1).
+    n_iter_ : int
+        Steps of the solver.
+    converged_ : bool
+        Whether it met ``tol``.
+    risk_path_ : ndarray of shape (1,)
+        The mean loss reached, ridge included.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where the columns have names.
+
+    References
+    ----------
+    W. Gerych, T. Hartvigsen, L. Buquicchio, E. Agu, E. Rundensteiner. Recovering the propensity score from biased
+    positive unlabeled data. AAAI 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propense import PGLin
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> posterior = 1 / (1 + np.exp(-3 * X[:, 0]))
+    >>> labelled = rng.random(2000) < 0.6 * posterior**2
+    >>> model = PGLin().fit(X, labelled)
+    >>> round(model.largest_, 2), round(model.prior_, 2)
+    (0.67, 0.48)
+    """
+
+    def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
+        log_largest = float(_log_chance(sample.design, coef).max())
+        self.largest_ = math.exp(log_largest)
+        self.label_coef_, self.label_intercept_ = coef[np.newaxis, 1:].copy(), coef[:1].copy()
+        return _RootPredictor(coef, -log_largest), _RootPredictor(coef, log_largest)
+
+
+@dataclass(frozen=True)
+class _RootPredictor:
+    """min(1, √(factor·s(x))) with s(x) = σ(coefᵀx)."""
+
+    coef: NDArray[np.float64]
+    log_factor: float
+
+    def log_odds(self, design: Design) -> Rows:
+        log_root = 0.5 * (_log_chance(design, self.coef) + self.log_factor)
+        xp = namespace(log_root)
+        # The row that sets k has y = 1: held below, its log-odds are finite.
+        log_root = xp.where(log_root < -_LEAST, log_root, -_LEAST)
+        return log_root - xp.log(-xp.expm1(log_root))
+
+
+def _log_chance(design: Design, coef: NDArray[np.float64]) -> Rows:
+    """log s(x)."""
+    return -softplus(-design.matvec(coef))

@@ -1,0 +1,57 @@
+"""What a method finds, twice: a function from rows to log-odds, of being positive or of being labelled if positive."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._designs import Design
+from propense._maths.arrays import Rows
+
+__all__ = ["LARGEST_LOG_ODDS", "ClassifierPredictor", "LogisticPredictor", "Predictor", "certain"]
+
+Vector = NDArray[np.float64]
+
+# Where a probability of 0 or 1 is not a limit but said of a row, its log-odds stop where float64 still tells σ from 0
+# and 1: two such certainties, y = 1 and e = 1, can then be weighed against each other, and scorers take the numbers.
+LARGEST_LOG_ODDS = 36.0
+
+
+class Predictor(Protocol):
+    """One of y(x), e(x)."""
+
+    def log_odds(self, design: Design) -> Rows:
+        """log y/(1−y), or log e/(1−e), of every row."""
+
+
+@dataclass(frozen=True)
+class LogisticPredictor:
+    """σ(coefᵀx), the intercept first."""
+
+    coef: Vector
+
+    def log_odds(self, design: Design) -> Rows:
+        return design.matvec(self.coef)
+
+
+@dataclass(frozen=True)
+class ClassifierPredictor:
+    """`predict_proba` of a fitted scikit-learn classifier with classes 0 and 1, over some of the features or all."""
+
+    classifier: Any
+    columns: NDArray[np.intp] | None = None
+
+    def log_odds(self, design: Design) -> Rows:
+        features = design.features if self.columns is None else design.columns(self.columns).features
+        chances = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            log_odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
+        return design.send(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+
+
+def certain(p: int) -> LogisticPredictor:
+    """e(x) = 1, every positive is labelled, for a design of p columns."""
+    gamma = np.zeros(p)
+    gamma[0] = np.inf
+    return LogisticPredictor(gamma)
