@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_all_names_are_there_and_nothing_else_is_public():
     public = {name for name in vars(propense) if not name.startswith("_")}
-    modules = {"errors", "estimators", "labelling", "cli"}
+    modules = {"errors", "estimators", "labelling", "datasets", "cli"}
     assert public - modules == set(propense.__all__) - {"__version__"}
 
 
@@ -52,3 +52,13 @@ def test_importing_pulls_no_optional_package():
     )
     added = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert set(added) <= {"propense", "numpy", "scipy", "sklearn", "joblib"} | sys.stdlib_module_names
+
+
+def test_a_method_is_told_shortly():
+    """One file of at most 300 lines, no function of more than 40 beside its docstring."""
+    for path in (ROOT / "src" / "propense" / "estimators").glob("*.py"):
+        assert len(path.read_text().splitlines()) <= 300, path
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+                assert node.end_lineno - first.lineno < 40, (path, node.name)

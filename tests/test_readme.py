@@ -1,23 +1,25 @@
-"""The README's code runs and prints what it says."""
+"""The README's code runs and prints what it says, and so do the docstrings."""
 
 import doctest
+import importlib
 from pathlib import Path
 
-import propense.estimators._jerm
-import propense.estimators._naive
-import propense.estimators._oracle
+import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+import propense
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted({getattr(propense, name).__module__ for name in propense.__all__ if name != "__version__"})
 
 
 def test_the_readme_prints_what_it_shows():
-    results = doctest.testfile(str(README), module_relative=False)
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert results.attempted >= 10
     assert results.failed == 0
 
 
-def test_the_docstrings_print_what_they_show():
-    for module in (propense.estimators._jerm, propense.estimators._naive, propense.estimators._oracle):
-        results = doctest.testmod(module)
-        assert results.attempted > 0
-        assert results.failed == 0
+@pytest.mark.parametrize("module", [*MODULES, "propense.datasets.synthetic"])
+def test_the_docstrings_print_what_they_show(module):
+    results = doctest.testmod(importlib.import_module(module))
+    assert results.attempted > 0
+    assert results.failed == 0

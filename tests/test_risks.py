@@ -1,10 +1,12 @@
-"""Laws of the two risks, on every kind of design."""
+"""Laws of the risks, on every kind of design."""
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from conftest import coarse
-from propense._risks import JointRisk, LogisticRisk
+from propense._designs import as_design
+from propense._risks import JointRisk, LogisticRisk, PairRisk
 
 N, P = 120, 5
 
@@ -14,7 +16,7 @@ def X(rng):
     return coarse(rng.normal(size=(N, P)))
 
 
-@pytest.fixture(params=["logistic", "soft logistic", "joint"])
+@pytest.fixture(params=["logistic", "soft logistic", "joint", "pair", "pair, some columns"])
 def make_risk(request, rng):
     """(design, weights, ridge) → risk, with fixed targets."""
     labelled, other, soft = rng.random(N) < 0.4, rng.normal(size=N), rng.random(N)
@@ -28,6 +30,12 @@ def make_risk(request, rng):
         "joint": lambda design, weights=None, ridge=0.0: JointRisk(
             design, labelled, other, weights=weights, ridge=ridge
         ),
+        "pair": lambda design, weights=None, ridge=0.0: PairRisk(
+            design, labelled, weights=weights, ridge=ridge, propensity_ridge=2 * ridge
+        ),
+        "pair, some columns": lambda design, weights=None, ridge=0.0: PairRisk(
+            design, labelled, columns=np.array([1, 3]), weights=weights, ridge=ridge, propensity_ridge=2 * ridge
+        ),
     }[request.param]
 
 
@@ -39,30 +47,31 @@ def risk(request, make_risk, design_kind, X, rng):
 
 
 def test_gradient_is_the_slope_of_the_value(risk, rng):
-    coef, step = rng.normal(size=P + 1), 1e-5
+    coef, step = rng.normal(size=len(risk.units)), 1e-5
     slopes = [
         (risk.value_gradient(coef + step * e)[0] - risk.value_gradient(coef - step * e)[0]) / (2 * step)
-        for e in np.eye(P + 1)
+        for e in np.eye(len(coef))
     ]
     np.testing.assert_allclose(risk.value_gradient(coef)[1], slopes, rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(risk.gradient(coef), risk.value_gradient(coef)[1])
 
 
 def test_hessian_is_the_slope_of_the_gradient(risk, rng):
-    coef, step = rng.normal(size=P + 1), 1e-5
-    slopes = [(risk.gradient(coef + step * e) - risk.gradient(coef - step * e)) / (2 * step) for e in np.eye(P + 1)]
+    coef, step = rng.normal(size=len(risk.units)), 1e-5
+    slopes = [(risk.gradient(coef + step * e) - risk.gradient(coef - step * e)) / (2 * step) for e in np.eye(len(coef))]
     np.testing.assert_allclose(risk.hessian(coef), slopes, rtol=1e-6, atol=1e-6)
 
 
 def test_majoriser_bounds_hessian(risk, rng):
     for size in (0.0, 0.3, 3.0):
-        gap = risk.majoriser() - risk.hessian(size * rng.normal(size=P + 1))
+        gap = risk.majoriser() - risk.hessian(size * rng.normal(size=len(risk.units)))
         assert np.linalg.eigvalsh(gap).min() > 0
 
 
 def test_majorised_step_solves_with_the_majoriser(risk, rng):
-    gradient = rng.normal(size=P + 1)
+    gradient = rng.normal(size=len(risk.units))
     np.testing.assert_allclose(risk.majoriser() @ risk.majorised_step(gradient), gradient, atol=1e-9)
+    np.testing.assert_allclose(risk.units, np.sqrt(np.diag(risk.majoriser())), rtol=1e-12)
 
 
 def test_an_integer_weight_is_that_many_rows(design_kind, rng):
@@ -103,3 +112,34 @@ def test_joint_risk_with_certain_labels_is_the_logistic_risk(design_kind, X, rng
     logistic = LogisticRisk(design, labelled).value_gradient(coef)
     assert joint[0] == pytest.approx(logistic[0], rel=1e-13)
     np.testing.assert_allclose(joint[1], logistic[1], atol=1e-11)
+
+
+def test_the_pair_is_the_joint_risk_of_each_factor(design_kind, X, rng):
+    design, labelled = design_kind(X), rng.random(N) < 0.4
+    beta, gamma = rng.normal(size=(2, P + 1))
+    pair = PairRisk(design, labelled)
+    value, gradient = pair.value_gradient(pair.join(beta, gamma))
+    by_class = JointRisk(design, labelled, design.matvec(gamma)).value_gradient(beta)
+    by_propensity = JointRisk(design, labelled, design.matvec(beta)).value_gradient(gamma)
+    assert value == pytest.approx(by_class[0], rel=1e-13)
+    np.testing.assert_allclose(gradient, np.concatenate([by_class[1], by_propensity[1]]), atol=1e-11)
+
+
+def test_columns_left_out_of_the_propensity_are_zeros(design_kind, X, rng):
+    design, labelled = design_kind(X), rng.random(N) < 0.4
+    some, all_columns = PairRisk(design, labelled, columns=np.array([1, 3])), PairRisk(design, labelled)
+    theta = rng.normal(size=P + 1 + 3)
+    beta, gamma = some.split(theta)
+    np.testing.assert_array_equal(np.flatnonzero(gamma), [0, 2, 4])
+    np.testing.assert_array_equal(some.join(beta, gamma), theta)
+    whole = all_columns.value_gradient(all_columns.join(beta, gamma))[0]
+    assert some.value_gradient(theta)[0] == pytest.approx(whole, rel=1e-13)
+
+
+def test_the_intercept_ridge_is_liblinears(X, rng):
+    """scikit-learn's liblinear penalises the intercept like any slope."""
+    labelled = rng.random(N) < 1 / (1 + np.exp(-X[:, 0] - 1))
+    model = LogisticRegression(solver="liblinear", tol=1e-10, max_iter=10_000).fit(X, labelled)
+    coef = np.concatenate([model.intercept_, model.coef_[0]])
+    risk = LogisticRisk(as_design(X), labelled, ridge=1.0, intercept_ridge=1.0)
+    np.testing.assert_allclose(risk.gradient(coef), 0, atol=1e-5)

@@ -86,3 +86,18 @@ def test_nothing_is_written_to_the_matrix(design_kind, X, rng):
     design.gram(rng.random(203))
     design.nearest(np.arange(203) < 50, np.arange(203) >= 50)
     np.testing.assert_array_equal(X, kept)
+
+
+def test_columns_keep_the_intercept_and_the_rows(design_kind, X, with_ones, rng):
+    design, coef = design_kind(X), rng.normal(size=3)
+    some = design.columns(np.array([1, 4]))
+    assert some.shape == (203, 3)
+    np.testing.assert_allclose(some.bring(some.matvec(coef)), with_ones[:, [0, 2, 5]] @ coef, rtol=1e-12, atol=1e-12)
+    nothing = design.columns(np.array([], dtype=np.intp))
+    np.testing.assert_array_equal(nothing.bring(nothing.matvec(np.array([2.0]))), np.full(203, 2.0))
+    np.testing.assert_allclose(nothing.gram(None), [[203.0]])
+
+
+def test_features_are_what_was_passed(design_kind, X):
+    features = design_kind(X).features
+    np.testing.assert_array_equal(features.toarray() if sp.issparse(features) else features, X)

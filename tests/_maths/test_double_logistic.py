@@ -2,13 +2,16 @@ import numpy as np
 import pytest
 
 from propense._maths.double_logistic import (
+    class_given_label,
     class_log_odds_shift,
+    cross_curvature,
     halfway_to_certain,
     hidden_log_odds,
     hidden_positive,
     joint_curvature,
     joint_loss,
     joint_slope,
+    label_log_odds,
 )
 from propense._maths.logistic import sigmoid
 
@@ -76,3 +79,32 @@ def test_halfway_to_certain_is_the_middle_of_s_and_one():
     z = np.linspace(-30, 30, 61)
     np.testing.assert_allclose(sigmoid(halfway_to_certain(z)), (1 + sigmoid(z)) / 2, rtol=1e-15)
     assert np.isfinite(halfway_to_certain(np.array([-800.0, 800.0]))).all()
+
+
+def test_cross_curvature_is_the_slope_of_the_slope_in_the_other_factor(rng):
+    a, b, step = rng.normal(size=200), rng.normal(size=200), 1e-5
+    for labelled in (np.ones(200, dtype=bool), np.zeros(200, dtype=bool)):
+        up, down = (joint_slope(a, class_log_odds_shift(b + move, labelled)) for move in (step, -step))
+        np.testing.assert_allclose(cross_curvature(a, b, labelled), (up - down) / (2 * step), atol=1e-9)
+
+
+@extended
+def test_label_log_odds_are_those_of_the_product_to_800():
+    # s/(1−s) = eᵃ⁺ᵇ/(1 + eᵃ + eᵇ), which neither overflows nor cancels in 80-bit floats.
+    truth = A_EXTENDED + B_EXTENDED - np.log(1 + np.exp(A_EXTENDED) + np.exp(B_EXTENDED))
+    found = label_log_odds(A, B)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found, truth.astype(float), rtol=1e-13, atol=1e-15)
+
+
+def test_label_log_odds_of_a_certain_factor_are_those_of_the_other():
+    np.testing.assert_allclose(label_log_odds(GRID, np.full(GRID.shape, np.inf)), GRID, rtol=1e-15)
+    np.testing.assert_allclose(label_log_odds(np.full(GRID.shape, np.inf), GRID), GRID, rtol=1e-15)
+
+
+def test_class_given_label_is_one_on_the_labelled_and_h_elsewhere(rng):
+    a, b, labelled = rng.normal(size=50), rng.normal(size=50), rng.random(50) < 0.5
+    y, e = sigmoid(a), sigmoid(b)
+    np.testing.assert_allclose(
+        class_given_label(a, b, labelled), np.where(labelled, 1, y * (1 - e) / (1 - y * e)), rtol=1e-12
+    )

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from propense._maths.linear import cholesky_solver
+from propense._maths.linear import cholesky_solver, places
 
 
 def test_solver_inverts_the_matrix(rng):
@@ -13,3 +13,9 @@ def test_solver_inverts_the_matrix(rng):
 def test_an_indefinite_matrix_is_refused():
     with pytest.raises(np.linalg.LinAlgError):
         cholesky_solver(np.diag([1.0, -1.0]))
+
+
+def test_places_put_the_intercept_first():
+    np.testing.assert_array_equal(places(np.array([0, 2]), 5), [0, 1, 3])
+    np.testing.assert_array_equal(places(np.array([], dtype=np.intp), 5), [0])
+    np.testing.assert_array_equal(places(None, 3), [0, 1, 2])

@@ -1,19 +1,21 @@
 """scikit-learn's own checks, all of them, with no expected failures."""
 
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
-from propense import JERM, Naive, Oracle
+from conftest import METHODS
+from propense import JERM, TM, Naive
 
 ESTIMATORS = [
-    Naive(),
-    Oracle(),
+    *METHODS.values(),
     Naive(solver="lbfgs"),
     Naive(solver="mm"),
-    JERM(),
     JERM(variant="paper"),
     JERM(solver="newton"),
     JERM(solver="lbfgs", spy_quantile=0.1),
+    JERM(propensity_estimator=LogisticRegression()),
+    TM(estimator=LogisticRegression(), propensity_features=[]),
 ]
 
 

@@ -91,12 +91,12 @@ class JointMLE(BasePUClassifier):
     >>> import numpy as np
     >>> from propense import JointMLE
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(2000, 2))
-    >>> positive = rng.random(2000) < 1 / (1 + np.exp(-3 * X[:, 0]))
-    >>> labelled = positive & (rng.random(2000) < 1 / (1 + np.exp(-X[:, 1])))
+    >>> X = rng.normal(size=(20_000, 2))
+    >>> positive = rng.random(20_000) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    >>> labelled = positive & (rng.random(20_000) < 1 / (1 + np.exp(-X[:, 1])))
     >>> model = JointMLE().fit(X, labelled)
     >>> model.coef_.round(1), model.propensity_coef_.round(1)
-    (array([[2.9, 0. ]]), array([[0. , 0.9]]))
+    (array([[2.9, 0. ]]), array([[-0.1,  1. ]]))
     """
 
     _options: ClassVar[dict[str, Option]] = {

@@ -45,7 +45,7 @@ class LBE(BasePUClassifier):
         "published".
     max_iter : int, default=None
         At most this many rounds. None is 500 in "em", and 100, all of which are run, in "published".
-    tol : float, default=1e-8
+    tol : float, default=1e-7
         The rounds of "em" end when the gradient of the observed mean risk, each column in its own unit, is nowhere
         above this. "published" has no such end.
     random_state : int, RandomState instance or None, default=None
@@ -115,7 +115,7 @@ class LBE(BasePUClassifier):
         ridge: float | None = None,
         propensity_ridge: float | None = None,
         max_iter: int | None = None,
-        tol: float = 1e-8,
+        tol: float = 1e-7,
         random_state: Any = None,
     ) -> None:
         self.decision = decision

@@ -77,10 +77,11 @@ class PGLin(LogisticClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 2))
     >>> posterior = 1 / (1 + np.exp(-3 * X[:, 0]))
-    >>> labelled = rng.random(2000) < 0.6 * posterior**2
+    >>> positive = rng.random(2000) < posterior
+    >>> labelled = positive & (rng.random(2000) < 0.6 * posterior)
     >>> model = PGLin().fit(X, labelled)
-    >>> round(model.largest_, 2), round(model.prior_, 2)
-    (0.67, 0.48)
+    >>> print(f"{positive.mean():.2f} positive, {labelled.mean():.2f} labelled, {model.prior_:.2f} estimated")
+    0.49 positive, 0.23 labelled, 0.43 estimated
     """
 
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:

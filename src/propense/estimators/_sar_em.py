@@ -49,7 +49,7 @@ class SAREM(BasePUClassifier):
     tol : float, default=None
         When the rounds end. "em": when the gradient of the observed mean risk, each column in its own unit, is nowhere
         above this; with an ``estimator`` or ``propensity_estimator``, when the expected classes change by no more on
-        average. None is 1e-8. "published": when over ten rounds e drifts by less, on average, and the expected
+        average. None is 1e-7. "published": when over ten rounds e drifts by less, on average, and the expected
         log-likelihood gains less. None is 1e-4.
 
     Attributes
@@ -140,7 +140,7 @@ class SAREM(BasePUClassifier):
             return self._fit_published(sample)
         learners = self._learners(sample, published=False)
         start = _start(sample, learners)
-        return fit_em(sample, start, learners, tol=1e-8 if self.tol is None else self.tol, max_iter=self.max_iter)
+        return fit_em(sample, start, learners, tol=1e-7 if self.tol is None else self.tol, max_iter=self.max_iter)
 
     def _fit_published(self, sample: Sample) -> Model:
         learners, tol = self._learners(sample, published=True), 1e-4 if self.tol is None else self.tol

@@ -40,7 +40,7 @@ class TM(BasePUClassifier):
         C = 1, which the paper used.
     max_iter : int, default=100
         At most this many rounds; 100 is the paper's.
-    tol : float, default=1e-8
+    tol : float, default=1e-7
         The rounds end when the estimated chance of a label, y(x)·e(x), changes by no more than this on average.
 
     Attributes
@@ -89,7 +89,7 @@ class TM(BasePUClassifier):
     >>> X = rng.normal(size=(2000, 2))
     >>> positive = rng.random(2000) < 1 / (1 + np.exp(-3 * X[:, 0]))
     >>> labelled = positive & (rng.random(2000) < 1 / (1 + np.exp(-X[:, 1])))
-    >>> TM().fit(X, labelled).predict([[2.0, 0.0], [-2.0, 0.0]])
+    >>> TM(max_iter=1000).fit(X, labelled).predict([[2.0, 0.0], [-2.0, 0.0]])
     array([ True, False])
     """
 
@@ -113,7 +113,7 @@ class TM(BasePUClassifier):
         ridge: float = 1.0,
         propensity_ridge: float = 1.0,
         max_iter: int = 100,
-        tol: float = 1e-8,
+        tol: float = 1e-7,
     ) -> None:
         self.decision = decision
         self.estimator = estimator
@@ -131,26 +131,27 @@ class TM(BasePUClassifier):
         # ŝ, e = (1 + ŝ)/2 halfway between it and 1, and y = ŝ/e, whose odds are twice those of ŝ.
         propensity, _ = Learner(self.estimator, self.propensity_ridge).fit(design, labelled, sample.weights)
         chance = propensity.log_odds(design)
-        a, b = chance + math.log(2.0), halfway_to_certain(chance)
+        a, b, product = chance + math.log(2.0), halfway_to_certain(chance), sigmoid(chance)
         posterior: Predictor | None = None
         risks: list[float] = []
         shares: list[float] = []
         settled = False
         while not settled and len(risks) < self.max_iter:
-            posterior, _ = classes.fit(design, class_given_label(a, b, labelled), sample.weights, posterior)
+            posterior, fitted = classes.fit(design, class_given_label(a, b, labelled), sample.weights, posterior)
             a = posterior.log_odds(design)
             likely = rows_above(sample, sigmoid(a), self._threshold(sample, sigmoid(a)))
-            propensity, _ = fit_propensity_on(sample, likely, labels, propensity)
+            propensity, also = fit_propensity_on(sample, likely, labels, propensity)
             b = propensity.log_odds(design)
             risks.append(sample.mean(joint_loss(a, b, labelled)))
             shares.append(sample.mean(labelled | likely))
+            before, product = product, sigmoid(label_log_odds(a, b))
+            settled = sample.mean(abs(product - before)) <= self.tol
             # e ≥ s is a law that a regression on the likely positives alone may break.
             b = namespace(b).where(b > chance, b, chance)
-            before, chance = chance, label_log_odds(a, b)
-            settled = sample.mean(abs(sigmoid(chance) - sigmoid(before))) <= self.tol
+            chance = label_log_odds(a, b)
         posterior, _ = classes.fit(design, class_given_label(a, b, labelled), sample.weights, posterior)
         self.positives_path_ = np.asarray(shares)
-        return Model(posterior, propensity, len(risks), settled, risks)
+        return Model(posterior, propensity, len(risks), settled and fitted and also, risks)
 
     @staticmethod
     def _threshold(sample: Sample, values: Any) -> float:
@@ -162,5 +163,5 @@ class TM(BasePUClassifier):
     def _complaint(self) -> str:
         return (
             f"TM stopped after {self.n_iter_} rounds (max_iter={self.max_iter}) with y(x)·e(x) still changing by more "
-            f"than tol={self.tol:g} on average. Raise max_iter or tol."
+            f"than tol={self.tol:g} on average, or a regression short of its tolerance. Raise max_iter, tol or a ridge."
         )

@@ -1,0 +1,151 @@
+"""What holds of every estimator, whatever its method."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from conftest import fit
+
+# TM may still be moving after its hundred rounds.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture
+def problem(rng):
+    positive = rng.random(300) < 0.4
+    X = rng.normal(size=(300, 3)) + np.outer(positive, [2.0, -1.0, 0.0])
+    return X, (positive & (rng.random(300) < 1 / (1 + np.exp(-X[:, 2] - 0.3)))).astype(int)
+
+
+def assert_same(one, other, X, *, atol=1e-6):
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=atol)
+    np.testing.assert_allclose(one.predict_propensity(X), other.predict_propensity(X), atol=atol)
+    np.testing.assert_allclose(one.predict_hidden(X), other.predict_hidden(X), atol=atol)
+    assert one.prior_ == pytest.approx(other.prior_, abs=atol)
+    assert one.label_frequency_ == pytest.approx(other.label_frequency_, abs=atol)
+
+
+def test_permuting_rows_changes_nothing(method, problem, rng):
+    X, s = problem
+    order = rng.permutation(len(s))
+    assert_same(fit(clone(method), X, s), fit(method, X[order], s[order]), X)
+
+
+def test_an_integer_weight_is_that_many_copies_of_the_row(method, problem, rng):
+    X, s = problem
+    copies = rng.integers(0, 4, size=len(s))
+    repeat = np.repeat(np.arange(len(s)), copies)
+    assert_same(fit(clone(method), X, s, sample_weight=copies), fit(method, X[repeat], s[repeat]), X)
+
+
+def test_sparse_is_dense(method, problem):
+    X, s = problem
+    X = np.where(np.abs(X) < 0.3, 0.0, X)
+    for storage in (sp.csr_array, sp.coo_matrix):
+        sparse = fit(clone(method), storage(X), s)
+        assert_same(fit(clone(method), X, s), sparse, X)
+        np.testing.assert_allclose(sparse.predict_proba(storage(X)), sparse.predict_proba(X), atol=1e-12)
+
+
+def test_float32_is_read_as_the_numbers_it_holds(method, problem):
+    X, s = problem
+    X = X.astype(np.float32)
+    assert_same(fit(clone(method), X, s), fit(method, X.astype(np.float64), s), X)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_are_matrices_with_names(method, problem, frame):
+    X, s = problem
+    named = frame(dict(zip(["age", "dose", "weight"], X.T, strict=True)))
+    model = fit(clone(method), named, s)
+    assert model.feature_names_in_.tolist() == ["age", "dose", "weight"]
+    np.testing.assert_allclose(model.predict_proba(named), fit(method, X, s).predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), (-1, 1), (False, True), ("", "reported")])
+def test_any_two_labels_give_one_model(method, problem, words):
+    X, s = problem
+    y = np.asarray(words)[s]
+    if type(method).__name__ == "Oracle" and "" in words:
+        pytest.skip("the oracle is told every class")
+    model = fit(clone(method), X, y)
+    plain = fit(method, X, s)
+    assert model.classes_.tolist() == list(words)
+    np.testing.assert_array_equal(model.predict(X) == words[1], plain.predict(X) == 1)
+
+
+def test_predictions_are_one_model(method, problem):
+    X, s = problem
+    model = fit(method, X, s)
+    y, e, h = model.predict_proba(X)[:, 1], model.predict_propensity(X), model.predict_hidden(X)
+    for chance in (y, e, h):
+        assert ((chance >= 0) & (chance <= 1)).all()
+    with np.errstate(invalid="ignore"):
+        truth = y * (1 - e) / (1 - y * e)
+    sure = y * e > 1 - 1e-9  # There the quotient loses its digits.
+    np.testing.assert_allclose(h[~sure], truth[~sure], rtol=1e-6, atol=1e-12)
+    # One constant propensity is met exactly by the curve through it.
+    assert model.prior_ == pytest.approx(np.where(s == 1, 1.0, h).mean(), rel=1e-6)
+    assert model.label_frequency_ == pytest.approx(s.mean() / model.prior_, rel=1e-9)
+    np.testing.assert_array_equal(model.predict(X), (y > 0.5).astype(int))
+    assert np.isfinite(model.decision_function(X)).all()
+    assert len(model.risk_path_) >= 1
+    assert np.isfinite(model.risk_path_).all()
+
+
+def test_balanced_decision_cuts_at_the_prior(method, problem):
+    X, s = problem
+    model = fit(method.set_params(decision="balanced"), X, s)
+    y = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(model.predict(X), (y > model.prior_).astype(int))
+
+
+def test_a_model_survives_a_file(method, problem, tmp_path):
+    X, s = problem
+    model = fit(method, X, s)
+    joblib.dump(model, tmp_path / "model")
+    for again in (joblib.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert_same(model, again, X, atol=0)
+        assert again.get_params() == model.get_params()
+
+
+def test_it_lives_among_scikit_learn_tools(method, problem):
+    X, s = problem
+    frame = pd.DataFrame(X, columns=["age", "dose", "weight"])
+    name = type(method).__name__.lower()
+    if name == "knownpropensity":
+        pytest.skip("its propensity is routed: see test_known.py")
+    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), method)
+    grid = GridSearchCV(pipeline, {f"{name}__decision": ["posterior", "balanced"]}, cv=3, error_score="raise")
+    grid.fit(frame, s)
+    assert list(grid.best_params_) == [f"{name}__decision"]
+    assert cross_val_predict(pipeline, frame, s, cv=3, method="predict_proba").shape == (300, 2)
+    fresh = clone(grid.best_estimator_).set_params(**{f"{name}__decision": "balanced"})
+    assert fresh.get_params()[f"{name}__decision"] == "balanced"
+    assert not hasattr(fresh[-1], "classes_")
+
+
+def test_nothing_the_size_of_the_data_stays_on_the_model(method, rng):
+    X = rng.normal(size=(4000, 3))
+    s = (X[:, 0] > 0.8) & (rng.random(4000) < 0.3)
+    model = fit(method, X, s)
+    known = {"spies_", "positives_path_", "risk_path_"}
+    assert max(np.size(value) for name, value in vars(model).items() if name not in known) <= 10
+    assert len(pickle.dumps(model)) < 30_000
+
+
+def test_the_fit_leaves_what_it_was_given_alone(method, problem):
+    X, s = problem
+    X, s, before = X.copy(), s.copy(), (X.copy(), s.copy())
+    fit(method, X, s)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(s, before[1])
