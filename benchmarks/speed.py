@@ -72,21 +72,17 @@ def stopwatch() -> Iterator[dict[str, float]]:
     """Seconds spent in the parts of JERM while the context lasts."""
     spent: dict[str, float] = defaultdict(float)
 
-    def timed(function: Callable[..., Any], name: Callable[[dict[str, Any]], str]) -> Callable[..., Any]:
+    def timed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             start = time.perf_counter()
             try:
                 return function(*args, **kwargs)
             finally:
-                spent[name(kwargs)] += time.perf_counter() - start
+                spent[name] += time.perf_counter() - start
 
         return wrapper
 
-    parts: dict[str, Callable[[dict[str, Any]], str]] = {
-        "find_spies": lambda _: "spies",
-        "fit_logistic": lambda kwargs: "gamma" if "start" in kwargs else "naive",
-        "mm_early": lambda _: "mm steps",
-    }
+    parts = {"find_spies": "spies", "fit_logistic": "naive", "fit_propensity_on": "gamma", "mm_early": "mm steps"}
     with ExitStack() as stack:
         for part, name in parts.items():
             stack.enter_context(mock.patch.object(_jerm, part, timed(getattr(_jerm, part), name)))
