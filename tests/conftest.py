@@ -52,7 +52,7 @@ METHODS = {
     "SAREM": SAREM(),
     "SAREM, published": SAREM(variant="published"),
     "LBE": LBE(),
-    # Its hundred rounds amplify rounding; the laws show in two.
+    # Two of its hundred rounds, for time; test_em.py has the whole budget.
     "LBE, published": LBE(variant="published", max_iter=2, random_state=0),
     "JointMLE": JointMLE(n_starts=3, random_state=0),
     "JointMLE, ball": JointMLE(radius=8.0, ridge=0.0, n_starts=2, random_state=0),

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -236,3 +237,17 @@ def test_the_penalty_of_published_lbe_is_none_unless_asked_for():
     )
     np.testing.assert_array_equal(plain, zero)
     assert np.abs(stiff).max() < 0.5 * np.abs(plain).max()
+
+
+@pytest.mark.slow
+def test_the_whole_budget_of_published_lbe_rounds_alike_for_copies_and_orders(rng):
+    """Its 10 000 steps amplify rounding, so the same data must give the same sums to the last bit."""
+    data = make_double_logistic(60, 4, random_state=3)
+    copies = rng.integers(0, 3, size=60)
+    repeat = rng.permutation(np.repeat(np.arange(60), copies))
+    for storage in (np.asarray, sp.csr_array):
+        weighted, repeated = LBE(variant="published", random_state=0), LBE(variant="published", random_state=0)
+        weighted.fit(storage(data.X), data.labelled, sample_weight=copies)
+        repeated.fit(storage(data.X[repeat]), data.labelled[repeat])
+        np.testing.assert_array_equal(weighted.coef_, repeated.coef_)
+        np.testing.assert_array_equal(weighted.propensity_coef_, repeated.propensity_coef_)

@@ -1,11 +1,15 @@
 """LBE: labelling bias estimation (Gong et al. 2021)."""
 
+from collections import defaultdict
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from propense._designs import as_design
 from propense._maths.double_logistic import joint_loss
 from propense._maths.linear import places
 from propense._risks import LogisticRisk
@@ -134,7 +138,7 @@ class LBE(BasePUClassifier):
         )
         rounds = (500 if em else 100) if self.max_iter is None else self.max_iter
         if not em:
-            return self._fit_published(sample, ridge, propensity_ridge, rounds)
+            return self._fit_published(_distinct(sample), ridge, propensity_ridge, rounds)
         learners = Learners(Learner(ridge=ridge), Learner(ridge=propensity_ridge, columns=sample.propensity_columns))
         naive, _ = learners.posterior.fit(sample.design, sample.labelled, sample.weights)
         even = LogisticPredictor(np.zeros(sample.design.shape[1]))
@@ -171,3 +175,29 @@ class LBE(BasePUClassifier):
 
     def _complaint(self) -> str:
         return stopped_short(self)
+
+
+def _distinct(sample: Sample) -> Sample:
+    """Copies of a row merged into one of their weight, in an order that depends on their values alone.
+
+    Ten thousand steps at a constant rate amplify the rounding of their sums to the fourth digit. So the sums must round
+    alike whatever the order of the rows, and whether a row is repeated or weighs as much.
+    """
+    features, labelled = sample.design.features, sample.design.bring(sample.labelled)
+    if sp.issparse(features):
+        spans = zip(features.indptr[:-1], features.indptr[1:], strict=True)
+        values = [features.indices[i:j].tobytes() + features.data[i:j].tobytes() for i, j in spans]
+    else:
+        values = [row.tobytes() for row in features]
+    rows: dict[tuple[bytes, bool], list[int]] = defaultdict(list)
+    for row, key in enumerate(zip(values, labelled.tolist(), strict=True)):
+        rows[key].append(row)
+    copies = [rows[key] for key in sorted(rows)]
+    first, weights = np.array([same[0] for same in copies]), sample.bring_weights()
+    design = as_design(features[first])
+    return replace(
+        sample,
+        design=design,
+        labelled=design.send(labelled[first]),
+        weights=design.send(np.array([weights[same].sum() for same in copies])),
+    )
