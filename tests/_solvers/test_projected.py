@@ -25,6 +25,11 @@ def test_the_projection_is_the_nearest_point_of_the_ball(point, costs, radius, o
     assert (point - nearest) @ (inside - nearest) <= 1e-7 * (1 + np.abs(point).max() ** 2)
 
 
+@pytest.mark.parametrize("radius", [0.0, 1e-300])
+def test_a_ball_of_no_size_is_its_centre(radius):
+    np.testing.assert_allclose(project_to_ball(np.array([3.0, -1.0]), np.array([1.0, 0.3]), radius), 0, atol=1e-15)
+
+
 def test_a_point_inside_stays():
     point = np.array([0.1, -0.2])
     assert project_to_ball(point, np.ones(2), 1.0) is point

@@ -39,5 +39,11 @@ def test_a_seed_is_a_sample():
 def test_what_cannot_be_made_is_named():
     with pytest.raises(InvalidInput, match="n_features=1"):
         make_double_logistic(10, 1)
-    with pytest.raises(InvalidInput, match=r"propensity_coef has shape \(3,\) where \(5,\) is needed"):
+    with pytest.raises(InvalidInput, match=r"propensity_coef has shape \(3,\) where \(5,\) finite numbers are needed"):
         make_double_logistic(10, 4, propensity_coef=[1, 2, 3])
+    for n in (0, -1, 10.0):
+        with pytest.raises(InvalidInput, match="n_samples="):
+            make_double_logistic(n, 4)
+    for coef in ("abc", [np.nan] * 5):
+        with pytest.raises(InvalidInput, match="coef"):
+            make_double_logistic(10, 4, coef=coef)

@@ -47,6 +47,40 @@ def test_the_observed_likelihood_never_falls(data, estimator, ridge):
 
 
 @pytest.mark.parametrize("estimator", [SAREM, LBE])
+def test_each_factor_has_its_own_ridge(data, estimator):
+    model = estimator(ridge=0.3, propensity_ridge=20.0, tol=1e-9).fit(data.X, data.labelled)
+    n = len(data.X)
+    own = 0.5 * (0.3 * np.sum(model.coef_**2) + 20.0 * np.sum(model.propensity_coef_**2)) / n
+    assert model.risk_path_[-1] == pytest.approx(observed_risk(model, data.X, data.labelled) + own, rel=1e-10)
+    # Stationary under these ridges, by the textbook: Xᵀ(y − t) + ridge·β = 0 and Xᵀ t(e − s) + ridge·γ = 0.
+    y, e = model.predict_proba(data.X)[:, 1], model.predict_propensity(data.X)
+    t = np.where(data.labelled, 1.0, model.predict_hidden(data.X))
+    np.testing.assert_allclose(data.X.T @ (y - t) + 0.3 * model.coef_[0], 0, atol=1e-4)
+    np.testing.assert_allclose(data.X.T @ (t * (e - data.labelled)) + 20.0 * model.propensity_coef_[0], 0, atol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", [SAREM, LBE])
+def test_each_factor_has_its_own_ridge_as_published_too(data, estimator):
+    seed = {"random_state": 0} if estimator is LBE else {}
+    plain = estimator(variant="published", max_iter=40, ridge=0.5, propensity_ridge=0.5, tol=1e-2, **seed)
+    stiff = estimator(variant="published", max_iter=40, ridge=0.5, propensity_ridge=1e5, tol=1e-2, **seed)
+    plain.fit(data.X, data.labelled)
+    stiff.fit(data.X, data.labelled)
+    assert np.abs(stiff.propensity_coef_).max() < 0.01 < np.abs(plain.propensity_coef_).max()
+    assert np.abs(stiff.coef_).max() > 0.3
+
+
+@pytest.mark.parametrize("estimator", [SAREM, LBE])
+def test_known_columns_of_a_steep_propensity_are_no_trap(estimator):
+    """e steep on two columns, y flat on the others: from the naive y the rounds would end far off."""
+    plain = make_double_logistic(1, 4)
+    data = make_double_logistic(8000, 4, coef=plain.propensity_coef, propensity_coef=plain.coef, random_state=0)
+    model = estimator(propensity_features=[0, 1]).fit(data.X, data.labelled)
+    assert np.abs(model.predict_proba(data.X)[:, 1] - data.posterior).mean() < 0.05
+    assert np.abs(model.predict_propensity(data.X) - data.propensity).mean() < 0.05
+
+
+@pytest.mark.parametrize("estimator", [SAREM, LBE])
 def test_without_a_penalty_the_likelihood_itself_never_falls(data, estimator):
     paths = []
     for rounds in range(1, 12):
@@ -181,7 +215,7 @@ def test_published_sar_em_is_its_reference_code_retold():
     np.testing.assert_allclose(model.propensity_coef_, propensity.coef_, atol=1e-4)
 
 
-def published_lbe(X, s, seed, rounds):
+def published_lbe(X, s, weights, seed, rounds):
     """LBE as re-implemented for the JERM paper, its gradients and Adam written out."""
     n, p = X.shape
     ones = np.column_stack([np.ones(n), X])
@@ -190,7 +224,7 @@ def published_lbe(X, s, seed, rounds):
 
     def run(theta, targets, steps, scale, state):
         for _ in range(steps):
-            gradient = scale * ones.T @ (expit(ones @ theta) - targets)
+            gradient = scale * ones.T @ (weights[:, None] * (expit(ones @ theta) - targets))
             state[0] += 1
             state[1] = 0.9 * state[1] + 0.1 * gradient
             state[2] = 0.999 * state[2] + 0.001 * gradient**2
@@ -198,7 +232,7 @@ def published_lbe(X, s, seed, rounds):
             theta = theta - 0.01 * mean / (np.sqrt(square) + 1e-8)
         return theta
 
-    theta[:, :1] = run(theta[:, :1], s[:, None], 1000, 1 / n, [0, 0.0, 0.0])
+    theta[:, :1] = run(theta[:, :1], s[:, None], 1000, 1 / weights.sum(), [0, 0.0, 0.0])
     state = [0, 0.0, 0.0]
     for _ in range(rounds):
         y, e = np.clip(expit(ones @ theta), 1e-4, 1 - 1e-4).T
@@ -207,17 +241,20 @@ def published_lbe(X, s, seed, rounds):
     return theta
 
 
-def test_published_lbe_is_its_re_implementation_retold():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_published_lbe_is_its_re_implementation_retold(weighted, rng):
     data = make_double_logistic(300, 4, random_state=3)
     s = data.labelled.astype(float)
-    model = LBE(variant="published", random_state=7, max_iter=20).fit(data.X, data.labelled)
-    theta = published_lbe(data.X, s, 7, 20)
+    weights = rng.uniform(0.2, 2.0, size=300) if weighted else np.ones(300)
+    model = LBE(variant="published", random_state=7, max_iter=20).fit(data.X, data.labelled, sample_weight=weights)
+    theta = published_lbe(data.X, s, weights, 7, 20)
     np.testing.assert_allclose(np.concatenate([model.intercept_, model.coef_[0]]), theta[:, 0], atol=1e-6)
     np.testing.assert_allclose(
         np.concatenate([model.propensity_intercept_, model.propensity_coef_[0]]), theta[:, 1], atol=1e-6
     )
     assert model.n_iter_ == 20 == len(model.risk_path_)
-    assert model.risk_path_[-1] == pytest.approx(observed_risk(model, data.X, data.labelled), rel=1e-10)
+    if not weighted:
+        assert model.risk_path_[-1] == pytest.approx(observed_risk(model, data.X, data.labelled), rel=1e-10)
 
 
 def test_published_lbe_depends_on_its_seed_alone():
@@ -251,3 +288,16 @@ def test_the_whole_budget_of_published_lbe_rounds_alike_for_copies_and_orders(rn
         repeated.fit(storage(data.X[repeat]), data.labelled[repeat])
         np.testing.assert_array_equal(weighted.coef_, repeated.coef_)
         np.testing.assert_array_equal(weighted.propensity_coef_, repeated.propensity_coef_)
+
+
+@pytest.mark.slow
+def test_the_whole_budget_rounds_alike_however_equal_numbers_are_stored(rng):
+    data = make_double_logistic(60, 4, random_state=3)
+    X = np.where(rng.random((60, 4)) < 0.3, 0.0, data.X.astype(np.float32)).astype(np.float64)
+    negative = np.where(X == 0, -0.0, X)
+    stored = sp.csr_array(X)
+    stored.data[::5] = 0.0
+    pairs = [(X, X.astype(np.float32)), (X, negative), (stored, sp.csr_array(stored.toarray()))]
+    for one, other in pairs:
+        fits = [LBE(variant="published", random_state=0).fit(each, data.labelled).coef_ for each in (one, other)]
+        np.testing.assert_array_equal(*fits)

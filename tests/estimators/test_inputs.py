@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propense import JERM, Naive, Oracle
+from propense import JERM, LBE, JointMLE, Naive, Oracle
 from propense.errors import (
     InvalidFeatures,
     InvalidLabels,
@@ -208,6 +208,13 @@ OPTIONS = [
 def test_an_unknown_option_is_named_with_its_choices(problem, options, words):
     with pytest.raises(InvalidOption, match=words):
         JERM(**options).fit(*problem)
+
+
+@pytest.mark.parametrize("seed", [np.random.default_rng(0), "x", -1, 1.5, True], ids=str)
+def test_a_seed_that_will_not_do_is_named(problem, seed):
+    for model in (JointMLE(random_state=seed), LBE(random_state=seed)):
+        with pytest.raises(InvalidOption, match="random_state must be None, a whole number"):
+            model.fit(*problem)
 
 
 def test_a_decision_changed_after_fit_is_checked_too(problem):

@@ -5,7 +5,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from propense import JointMLE
+from propense._designs import as_design
 from propense.datasets import make_double_logistic
+from propense.estimators._inputs import Sample
 
 
 @pytest.fixture
@@ -105,11 +107,50 @@ def test_solvers_meet(data, solver):
     np.testing.assert_allclose(model.coef_, truth.coef_, atol=1e-4)
 
 
-def test_starts_do_not_depend_on_the_units_of_the_columns(data):
-    units = np.array([1e-3, 1.0, 1e3, 10.0])
-    one = JointMLE(ridge=0.0, n_starts=4, random_state=0).fit(data.X, data.labelled)
-    other = JointMLE(ridge=0.0, n_starts=4, random_state=0).fit(data.X * units, data.labelled)
-    assert other.starts_["risk"][0] == pytest.approx(one.starts_["risk"][0], rel=1e-9)
+PLACES = np.array([30.0, -50.0, 0.0, 200.0])
+
+
+def test_starts_do_not_depend_on_the_places_of_the_columns(data):
+    """After one step from each start, when they are still told from each other."""
+    with pytest.warns(ConvergenceWarning):
+        one, other = (
+            JointMLE(ridge=0.0, n_starts=8, random_state=0, max_iter=1).fit(X, data.labelled)
+            for X in (data.X, data.X + PLACES)
+        )
+    assert np.ptp(one.starts_["risk"]) > 0.01
+    np.testing.assert_allclose(other.starts_["risk"], one.starts_["risk"], rtol=1e-5)
+
+
+def test_starts_are_as_far_apart_as_the_naive_slopes_are_long_in_any_units(data):
+    for units in (np.ones(4), np.array([1e-3, 1.0, 1e3, 10.0])):
+        sample = Sample(as_design(data.X * units), data.labelled, None, None)
+        (naive, _), *others = JointMLE(n_starts=6, random_state=0)._starts(sample)
+        long = sample.design.matvec(naive).std()
+        for beta, gamma in others:
+            np.testing.assert_allclose(beta + gamma, naive)
+            assert sample.design.matvec(beta - gamma).std() / 2 == pytest.approx(long, rel=0.1)
+
+
+def test_no_start_is_lost_to_units_or_places(data):
+    for X in (data.X * [1e-3, 1.0, 1e3, 10.0], data.X + PLACES):
+        model = JointMLE(ridge=0.0, n_starts=8, random_state=0).fit(X, data.labelled)
+        assert model.starts_["converged"].all()
+        assert np.ptp(model.starts_["risk"]) < 1e-9
+
+
+def test_a_constant_column_spoils_no_start(data):
+    X = np.column_stack([data.X, np.full(len(data.X), 7.0)])
+    model = JointMLE(random_state=0).fit(X, data.labelled)
+    assert model.starts_["converged"].all()
+    np.testing.assert_allclose(
+        model.coef_[0, :4], JointMLE(random_state=0).fit(data.X, data.labelled).coef_[0], atol=1e-4
+    )
+
+
+def test_a_ball_of_no_size_holds_nothing(data):
+    model = JointMLE(radius=0, ridge=0).fit(data.X, data.labelled)
+    np.testing.assert_array_equal(model.coef_, 0)
+    np.testing.assert_array_equal(model.predict_propensity(data.X), 0.5)
 
 
 def test_stopping_short_warns_and_says_so(data):

@@ -123,3 +123,24 @@ def test_the_propensity_is_routed_through_pipelines_and_folds(data):
         grid = GridSearchCV(pipeline, {"knownpropensity__ridge": [0.1, 10.0]}, cv=3)
         grid.fit(data.X, data.labelled, propensity=data.propensity)
         assert grid.best_params_["knownpropensity__ridge"] in (0.1, 10.0)
+
+
+def test_the_curve_counts_a_row_as_often_as_it_weighs(data):
+    copies = np.arange(800) % 3
+    e = np.clip(data.propensity**2, 0.05, 1.0)
+    repeat = np.repeat(np.arange(800), copies)
+    weighted = KnownPropensity().fit(data.X, data.labelled, sample_weight=copies, propensity=e)
+    repeated = KnownPropensity().fit(data.X[repeat], data.labelled[repeat], propensity=e[repeat])
+    np.testing.assert_allclose(weighted.propensity_coef_, repeated.propensity_coef_, atol=1e-7)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
+
+
+def test_the_curve_may_be_kept_to_some_columns(data):
+    model = KnownPropensity(propensity_features=[2, 3]).fit(data.X, data.labelled, propensity=data.propensity)
+    np.testing.assert_array_equal(model.propensity_coef_[0, :2], 0)
+    assert np.abs(model.predict_propensity(data.X) - data.propensity).mean() < 0.02
+
+
+def test_one_number_may_come_as_an_array_of_none_dimensions(data):
+    one, other = (KnownPropensity().fit(data.X, data.labelled, propensity=e) for e in (0.5, np.array(0.5)))
+    np.testing.assert_array_equal(one.coef_, other.coef_)

@@ -149,3 +149,10 @@ def test_the_fit_leaves_what_it_was_given_alone(method, problem):
     fit(method, X, s)
     np.testing.assert_array_equal(X, before[0])
     np.testing.assert_array_equal(s, before[1])
+
+
+def test_whole_numbers_are_numbers(method, problem):
+    X, s = problem
+    names = [name for name in ("ridge", "propensity_ridge", "radius", "tol") if name in method.get_params()]
+    whole, real = ({name: kind(3 if name == "radius" else 1) for name in names} for kind in (int, float))
+    assert_same(fit(clone(method).set_params(**whole), X, s), fit(method.set_params(**real), X, s), X, atol=0)

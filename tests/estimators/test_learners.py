@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from propense import JERM, LBE, SAREM, TM, JointMLE
 from propense._designs import as_design
 from propense.datasets import make_double_logistic
-from propense.errors import InvalidOption
+from propense.errors import InvalidFeatures, InvalidOption
 from propense.estimators._learners import Learner
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -110,7 +110,7 @@ def test_jerm_takes_any_propensity(ring):
 def test_a_classifier_that_says_0_or_1_breaks_nothing(data):
     model = SAREM(estimator=RandomForestClassifier(n_estimators=5, random_state=0), max_iter=5)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")
         model.fit(data.X, data.labelled)
     for chance in (model.predict_proba(data.X)[:, 1], model.predict_propensity(data.X), model.predict_hidden(data.X)):
         assert np.isfinite(chance).all()
@@ -209,6 +209,48 @@ def test_a_classifier_sees_the_same_columns(data):
     np.testing.assert_allclose(model.predict_propensity(data.X), plain.predict_propensity(data.X), atol=1e-4)
 
 
+def test_a_classifier_without_columns_is_a_constant(data):
+    for model in (
+        JERM(propensity_estimator=RandomForestClassifier(), propensity_features=[]),
+        SAREM(propensity_estimator=LogisticRegression(), propensity_features=[]),
+    ):
+        assert np.ptp(model.fit(data.X, data.labelled).predict_propensity(data.X)) == 0
+
+
+def test_pipelines_take_weights_with_routing_and_without(data):
+    def pipeline():
+        return make_pipeline(StandardScaler(), LogisticRegression())
+
+    plain = TM(estimator=pipeline(), max_iter=5).fit(data.X, data.labelled)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False),
+            LogisticRegression().set_fit_request(sample_weight=True),
+        )
+        model = TM(estimator=routed, max_iter=5).fit(data.X, data.labelled)
+        np.testing.assert_array_equal(model.predict_proba(data.X), plain.predict_proba(data.X))
+
+
+def test_a_classifier_that_learns_the_labels_by_heart_is_warned_about(data):
+    for model in (TM, SAREM):
+        with pytest.warns(UserWarning, match="nearly every positive counts as labelled"):
+            model(estimator=RandomForestClassifier(random_state=0), max_iter=3).fit(data.X, data.labelled)
+
+
+def test_sparse_features_for_a_dense_classifier_are_one_clear_error(data):
+    with pytest.raises(InvalidFeatures, match=r"takes dense features only. Pass X.toarray\(\)"):
+        TM(estimator=HistGradientBoostingClassifier()).fit(sp.csr_array(data.X), data.labelled)
+
+
+def test_columns_may_come_in_any_container(data):
+    fits = [
+        SAREM(propensity_features=columns).fit(data.X, data.labelled).propensity_coef_
+        for columns in ([2, 3], (3, 2), np.array([2, 3]), pd.Index([2, 3]), range(2, 4), {2, 3}, [2, 3, 3])
+    ]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0], other)
+
+
 def test_columns_may_be_named(data):
     frame = pd.DataFrame(data.X, columns=["age", "dose", "ward", "sex"])
     named = SAREM(propensity_features=["ward", "sex"]).fit(frame, data.labelled)
@@ -223,6 +265,7 @@ WRONG_COLUMNS = [
     ([True], "there is no column True"),
     ([1.5], "there is no column 1.5"),
     ("ward", "pass a list"),
+    (iter([1, 2]), "pass a list"),
     (2, "pass a list"),
 ]
 

@@ -128,7 +128,7 @@ class Risk:
 
 def diagonal(design: Design, ridge: float, intercept_ridge: float = 0.0) -> Vector:
     """The ridge of each coefficient."""
-    out = np.full(design.shape[1], ridge)
+    out = np.full(design.shape[1], ridge, dtype=np.float64)
     out[0] = intercept_ridge
     return out
 

@@ -16,6 +16,8 @@ __all__ = ["newton"]
 _PRICE_PER_COLUMN = 1 / 80
 # Curvature below this share of the largest counts as none.
 _FLAT = 1e-6
+# Far out on a plateau there may be no curvature at all; this share of the majoriser's is then taken for the largest.
+_PLATEAU = 1e-8
 _HALVINGS = 30
 # A predicted fall below this share of the value is not looked for in the value.
 _BLIND = 1e-9
@@ -29,7 +31,7 @@ def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter:
     while (norm := gradient_norm(risk, gradient)) > tol and n_iter < max_iter:
         fresh = inverse is None
         if inverse is None:
-            inverse = _inverse(risk.hessian(coef))
+            inverse = _inverse(risk.hessian(coef), risk.units)
         moved = _descend(risk, coef, value, gradient, -inverse(gradient))
         if moved is None:
             if fresh:
@@ -43,16 +45,19 @@ def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter:
     return Solution(coef, value, norm, n_iter, norm <= tol)
 
 
-def _inverse(hessian: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def _inverse(
+    hessian: NDArray[np.float64], units: NDArray[np.float64]
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """The solver of hessian @ x = b, or of its nearest relative that is safely positive definite."""
     try:
         return cholesky_solver(hessian)
     except np.linalg.LinAlgError:
         # The joint risk is not convex in either predictor, and p > n makes it flat: turn negative curvature round,
-        # so that the step runs away from a saddle, and keep the flat directions from running off.
-        values, vectors = np.linalg.eigh(hessian)
-        values = np.maximum(np.abs(values), _FLAT * np.abs(values).max())
-        return lambda b: vectors @ ((vectors.T @ b) / values)
+        # so that the step runs away from a saddle, and keep the flat directions from running off. In units in which
+        # the majoriser's diagonal is 1, so that those of the columns do not decide what is flat.
+        values, vectors = np.linalg.eigh(hessian / np.outer(units, units))
+        values = np.maximum(np.abs(values), _FLAT * max(np.abs(values).max(), _PLATEAU))
+        return lambda b: vectors @ ((vectors.T @ (b / units)) / values) / units
 
 
 def _descend(

@@ -49,8 +49,10 @@ def project_to_ball(point: Vector, costs: Vector, radius: float) -> Vector:
     order = np.argsort(-size / costs)
     spent, weight = np.cumsum((costs * size)[order]), np.cumsum((costs**2)[order])
     multipliers = (spent - radius) / weight
-    kept = np.flatnonzero((size / costs)[order] > multipliers)[-1]
-    return np.asarray(np.sign(point) * np.maximum(size - multipliers[kept] * costs, 0.0))
+    kept = np.flatnonzero((size / costs)[order] > multipliers)
+    if len(kept) == 0:
+        return np.zeros(len(point))  # A radius of 0, or one that is lost in the rounding of the sums.
+    return np.asarray(np.sign(point) * np.maximum(size - multipliers[kept[-1]] * costs, 0.0))
 
 
 def _at(risk: Objective, z: Vector) -> tuple[float, Vector]:

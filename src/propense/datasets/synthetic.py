@@ -1,6 +1,7 @@
 """Data whose truth is known."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,8 @@ class DoubleLogistic:
 
 
 def make_double_logistic(
-    n_samples: int = 1000,
-    n_features: int = 10,
+    n_samples: Any = 1000,
+    n_features: Any = 10,
     *,
     coef: Any = None,
     propensity_coef: Any = None,
@@ -75,8 +76,9 @@ def make_double_logistic(
     >>> data.X.shape, int(data.positive.sum()), int(data.labelled.sum())
     ((1000, 10), 485, 254)
     """
-    if n_features < 2:
-        raise InvalidInput(f"n_features={n_features}: y and e need a feature each, so at least 2.")
+    for name, value, least in (("n_samples", n_samples, 1), ("n_features", n_features, 2)):
+        if not isinstance(value, Integral) or value < least:
+            raise InvalidInput(f"{name}={value!r}: a whole number ≥ {least} is needed (y and e need a feature each).")
     half = n_features // 2
     beta = _read(coef, _alternating(n_features, range(half), _LENGTH), "coef")
     gamma = _read(
@@ -100,9 +102,13 @@ def _alternating(n_features: int, which: range, length: float) -> Vector:
 def _read(given: Any, default: Vector, name: str) -> Vector:
     if given is None:
         return default
-    values = np.asarray(given, dtype=np.float64)
-    if values.shape != default.shape:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name}={given!r}: numbers are needed.") from None
+    if values.shape != default.shape or not np.isfinite(values).all():
         raise InvalidInput(
-            f"{name} has shape {values.shape} where {default.shape} is needed: an intercept, then a slope per feature."
+            f"{name} has shape {values.shape} where {default.shape} finite numbers are needed: an intercept, then a "
+            "slope per feature."
         )
     return values

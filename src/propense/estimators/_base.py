@@ -26,6 +26,9 @@ __all__ = ["BasePUClassifier", "Model"]
 
 Vector = NDArray[np.float64]
 
+# A flexible classifier that has learnt the labels by heart leaves no hidden positive; that much is suspicious.
+_NEARLY_ALL = 0.99
+
 
 @dataclass(frozen=True)
 class Model:
@@ -97,6 +100,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
         if not model.converged:
             warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=3)
+        if isinstance(model.posterior, ClassifierPredictor) and self.label_frequency_ > _NEARLY_ALL:
+            warnings.warn(
+                f"The estimator inside {type(self).__name__} tells labelled rows from unlabelled ones so well that "
+                f"nearly every positive counts as labelled (label_frequency_ = {self.label_frequency_:.3f}). Give it "
+                "less freedom, for instance shallower trees, or name the propensity_features.",
+                stacklevel=3,
+            )
         return self
 
     def decision_function(self, X: Any) -> Vector:

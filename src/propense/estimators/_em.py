@@ -7,7 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._maths.arrays import namespace
 from propense._maths.double_logistic import class_given_label, joint_loss
+from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import gradient_norm
 from propense.estimators._base import Model
@@ -15,7 +17,17 @@ from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._predictors import LogisticPredictor, Predictor
 
-__all__ = ["PUBLISHED_BOUND", "Learners", "Pair", "em_round", "expected_class", "fit_em", "stopped_short"]
+__all__ = [
+    "PUBLISHED_BOUND",
+    "Learners",
+    "Pair",
+    "balanced_start",
+    "em_round",
+    "expected_class",
+    "fit_em",
+    "log_odds",
+    "stopped_short",
+]
 
 # The E-steps behind the published numbers keep y and e within [1e-4, 1 − 1e-4]; this is the bound on their log-odds.
 PUBLISHED_BOUND = math.log((1.0 - 1e-4) / 1e-4)
@@ -40,10 +52,25 @@ class Pair:
     converged: bool = True
 
 
+def balanced_start(sample: Sample, learners: Learners) -> Pair:
+    """SAR-EM's: y from the label with both sides weighing the same, e with the unlabelled weighed by that y."""
+    design, labelled = sample.design, sample.labelled
+    where, share = namespace(labelled).where, sample.mean(labelled)
+    weights = 1.0 if sample.weights is None else sample.weights
+    posterior, _ = learners.posterior.fit(design, labelled, weights * where(labelled, 1.0 - share, share))
+    weights = weights * where(labelled, 1.0, sigmoid(posterior.log_odds(design)))
+    return Pair(posterior, learners.propensity.fit(design, labelled, weights)[0])
+
+
+def log_odds(sample: Sample, pair: Pair, bound: float = math.inf) -> tuple[Any, Any]:
+    """The log-odds of y and of e, held within ±bound."""
+    a, b = pair.posterior.log_odds(sample.design), pair.propensity.log_odds(sample.design)
+    return a.clip(-bound, bound), b.clip(-bound, bound)
+
+
 def expected_class(sample: Sample, pair: Pair, bound: float = math.inf) -> Any:
     """The E-step: P(Y=1 | x, s) of every row."""
-    a, b = pair.posterior.log_odds(sample.design), pair.propensity.log_odds(sample.design)
-    return class_given_label(a.clip(-bound, bound), b.clip(-bound, bound), sample.labelled)
+    return class_given_label(*log_odds(sample, pair, bound), sample.labelled)
 
 
 def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math.inf) -> Pair:
@@ -142,7 +169,7 @@ class _AnyWatch:
 
     def measure(self, pair: Pair) -> tuple[float, float]:
         sample = self._sample
-        a, b = pair.posterior.log_odds(sample.design), pair.propensity.log_odds(sample.design)
+        a, b = log_odds(sample, pair)
         before, self._expected = self._expected, class_given_label(a, b, sample.labelled)
         unrest = math.inf if before is None else sample.mean(abs(self._expected - before))
         return sample.mean(joint_loss(a, b, sample.labelled)), unrest

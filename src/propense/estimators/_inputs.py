@@ -1,12 +1,13 @@
 """The only validation: what a user passes to fit or predict, read once."""
 
+import numbers
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from propense._designs import Design, as_design
@@ -123,6 +124,11 @@ def read_features(estimator: Any, X: Any) -> Design:
 
 
 def _read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
+    if sp.issparse(X) and not get_tags(estimator).input_tags.sparse:
+        raise InvalidFeatures(
+            f"X is sparse, and a classifier inside this {type(estimator).__name__} takes dense features only. Pass "
+            "X.toarray(), or another estimator or propensity_estimator."
+        )
     try:
         features = validate_data(
             estimator,
@@ -190,16 +196,16 @@ def _read_numbers(
     name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]
 ) -> NDArray[np.float64]:
     """One finite number per row, from an array or from one number for all."""
-    if np.isscalar(values):
+    if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
         values = np.full(features.shape[0], values)
     try:
-        numbers = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+        out = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
     except ValueError as error:
         raise error_type(str(error)) from None
-    if numbers.ndim != 1:
-        raise error_type(f"{title} must be 1D array or scalar, got an array of shape {numbers.shape}.")
-    _check_lengths(features, numbers, error_type)
-    return np.asarray(numbers)
+    if out.ndim != 1:
+        raise error_type(f"{title} must be 1D array or scalar, got an array of shape {out.shape}.")
+    _check_lengths(features, out, error_type)
+    return np.asarray(out)
 
 
 def _read_columns(estimator: Any) -> NDArray[np.intp] | None:
@@ -208,23 +214,23 @@ def _read_columns(estimator: Any) -> NDArray[np.intp] | None:
     if wanted is None:
         return None
     said = f"{type(estimator).__name__}(propensity_features={wanted!r})"
-    if isinstance(wanted, str | bytes) or not np.iterable(wanted):
+    if isinstance(wanted, str | bytes) or not hasattr(wanted, "__len__"):
         raise InvalidOption(f"{said}: pass a list of column names or of column numbers.")
     names = getattr(estimator, "feature_names_in_", None)
     count = estimator.n_features_in_
-    numbers = []
+    found: list[int] = []
     for column in wanted:
         if isinstance(column, str):
             places = [] if names is None else np.flatnonzero(names == column).tolist()
             known = "X has no column names" if names is None else f"the columns are {_some(names)}"
         else:
-            whole = isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
+            whole = isinstance(column, numbers.Integral) and not isinstance(column, bool | np.bool_)
             places = [int(column)] if whole and 0 <= column < count else []
             known = f"the columns are numbered 0 to {count - 1}"
         if not places:
             raise InvalidOption(f"{said}: there is no column {column!r}; {known}.")
-        numbers += places
-    return np.unique(np.asarray(numbers, dtype=np.intp))
+        found += places
+    return np.unique(np.asarray(found, dtype=np.intp))
 
 
 def _some(names: NDArray[Any]) -> str:

@@ -53,7 +53,7 @@ class JERM(BasePUClassifier):
         The same for γ, and for the naive fit that starts e; 1 is scikit-learn's C = 1, which the paper used.
     propensity_estimator : classifier, default=None
         What fits e on P̂: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
-        a pipeline that ends in one. None is logistic regression, the paper's.
+        a pipeline that ends in one. It sees an array, without column names. None is logistic regression, the paper's.
     propensity_features : list of str or of int, default=None
         The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
     spy_quantile : float, default=0.0

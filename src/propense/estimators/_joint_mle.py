@@ -12,7 +12,7 @@ from propense._solvers import SOLVERS, Solution, projected
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
 from propense.estimators._logistic import check_width, choose_solver, fit_logistic
-from propense.estimators._options import Choice, Count, Number, Option
+from propense.estimators._options import Choice, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor
 
 __all__ = ["JointMLE"]
@@ -107,6 +107,7 @@ class JointMLE(BasePUClassifier):
         "solver": Choice(("auto", *SOLVERS)),
         "tol": Number(0.0),
         "max_iter": Count(),
+        "random_state": Seed(),
     }
 
     def __init__(
@@ -159,15 +160,16 @@ class JointMLE(BasePUClassifier):
         design = sample.design
         p = design.shape[1]
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=1.0).coef
-        # Each column in its own unit, so that no start depends on them; as far apart as the naive slopes are long.
-        units = np.sqrt(design.squares(sample.weights)[1:] / sample.total_weight)
-        units[units == 0.0] = 1.0
-        length = np.linalg.norm(naive[1:] * units)
+        # Each column about its mean and in its spread, so that no start depends on where they lie or on their units; as
+        # far apart as the naive slopes are long.
+        means, spreads = _moments(sample)
+        length = np.linalg.norm(naive[1:] * spreads)
         random = check_random_state(self.random_state)
         starts = [(naive, np.zeros(p))]
         for _ in range(self.n_starts - 1):
             direction = random.standard_normal(p - 1)
-            apart = np.concatenate([[0.0], length * direction / np.linalg.norm(direction) / units])
+            slopes = length * direction / np.linalg.norm(direction) / spreads
+            apart = np.concatenate([[-means @ slopes], slopes])
             starts.append((0.5 * naive + apart, 0.5 * naive - apart))
         return starts
 
@@ -190,6 +192,18 @@ class JointMLE(BasePUClassifier):
             f"JointMLE stopped after {self.n_iter_} steps from its best start, short of tol={self.tol:g}. Scale the "
             "features, or raise max_iter, tol or ridge."
         )
+
+
+def _moments(sample: Sample) -> tuple[Vector, Vector]:
+    """The mean and the standard deviation of every feature; 1 for the latter where a feature is constant."""
+    design, weights = sample.design, sample.weights
+    ones = design.send(np.ones(design.shape[0])) if weights is None else weights
+    means = design.rmatvec(ones)[1:] / sample.total_weight
+    squares = design.squares(weights)[1:] / sample.total_weight
+    variances = squares - means**2
+    # What is left of a constant after the subtraction is rounding.
+    variances[variances <= 1e-12 * squares] = 1.0
+    return means, np.sqrt(variances)
 
 
 def _summary(

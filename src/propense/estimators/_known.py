@@ -11,7 +11,8 @@ from propense._maths.logistic import logit
 from propense._risks import JointRisk, Risk
 from propense.estimators._base import Model
 from propense.estimators._inputs import Sample
-from propense.estimators._logistic import LogisticClassifier, fit_logistic
+from propense.estimators._learners import Learner
+from propense.estimators._logistic import LogisticClassifier
 from propense.estimators._predictors import LogisticPredictor, Predictor, certain
 
 __all__ = ["KnownPropensity"]
@@ -32,6 +33,8 @@ class KnownPropensity(LogisticClassifier):
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed joint risk; the intercept is free. The same for the logistic curve
         through the known propensities, which serves new rows.
+    propensity_features : list of str or of int, default=None
+        The columns, by name or number, that this curve may depend on; None is all of them.
     solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
         "auto" is "newton" up to 4 000 columns and "lbfgs" beyond.
     tol : float, default=1e-8
@@ -80,6 +83,19 @@ class KnownPropensity(LogisticClassifier):
     0.23 fraud, 0.06 found, 0.23 estimated
     """
 
+    def __init__(
+        self,
+        *,
+        decision: str = "posterior",
+        ridge: float = 1.0,
+        propensity_features: Any = None,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(decision=decision, ridge=ridge, solver=solver, tol=tol, max_iter=max_iter)
+        self.propensity_features = propensity_features
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, propensity: Any = None) -> Self:
         """Fit y(x), e(x) being known.
 
@@ -116,8 +132,8 @@ class KnownPropensity(LogisticClassifier):
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
         if bool((sample.propensity == 1.0).all()):
             return LogisticPredictor(coef), certain(len(coef))
-        curve = fit_logistic(sample.design, sample.propensity, sample.weights, ridge=self.ridge)
-        return LogisticPredictor(coef), LogisticPredictor(curve.coef)
+        learner = Learner(ridge=self.ridge, columns=sample.propensity_columns)
+        return LogisticPredictor(coef), learner.fit(sample.design, sample.propensity, sample.weights)[0]
 
     @staticmethod
     def _prior(sample: Sample, model: Model) -> float:

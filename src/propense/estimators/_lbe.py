@@ -15,10 +15,18 @@ from propense._maths.linear import places
 from propense._risks import LogisticRisk
 from propense._solvers import Adam
 from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._em import PUBLISHED_BOUND, Learners, Pair, expected_class, fit_em, stopped_short
+from propense.estimators._em import (
+    PUBLISHED_BOUND,
+    Learners,
+    Pair,
+    balanced_start,
+    expected_class,
+    fit_em,
+    stopped_short,
+)
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
-from propense.estimators._options import Choice, Count, Number, Option
+from propense.estimators._options import Choice, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor
 
 __all__ = ["LBE"]
@@ -31,7 +39,8 @@ class LBE(BasePUClassifier):
     """Labelling bias estimation: two logistic models, fitted by expectation–maximisation.
 
     E-step: P(Y=1 | x, s), which is 1 on the labelled and h(x) = y(1−e)/(1−ye) elsewhere. M-step: maximise
-    Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t held. It starts from the naive y and e = ½.
+    Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t held. It starts from the naive y and e = ½; with
+    ``propensity_features``, where that start can lead astray, as `SAREM` does.
 
     Parameters
     ----------
@@ -108,6 +117,7 @@ class LBE(BasePUClassifier):
         "propensity_ridge": Number(0.0, optional=True),
         "max_iter": Count(optional=True),
         "tol": Number(0.0),
+        "random_state": Seed(),
     }
 
     def __init__(
@@ -140,9 +150,17 @@ class LBE(BasePUClassifier):
         if not em:
             return self._fit_published(_distinct(sample), ridge, propensity_ridge, rounds)
         learners = Learners(Learner(ridge=ridge), Learner(ridge=propensity_ridge, columns=sample.propensity_columns))
+        return fit_em(sample, self._start(sample, learners), learners, tol=self.tol, max_iter=rounds)
+
+    @staticmethod
+    def _start(sample: Sample, learners: Learners) -> Pair:
+        """The naive y and e = ½."""
+        if sample.propensity_columns is not None:
+            # A y that already explains the labels by all columns would leave e, confined to its own, nothing to
+            # explain, and the rounds would stay there.
+            return balanced_start(sample, learners)
         naive, _ = learners.posterior.fit(sample.design, sample.labelled, sample.weights)
-        even = LogisticPredictor(np.zeros(sample.design.shape[1]))
-        return fit_em(sample, Pair(naive, even), learners, tol=self.tol, max_iter=rounds)
+        return Pair(naive, LogisticPredictor(np.zeros(sample.design.shape[1])))
 
     def _fit_published(self, sample: Sample, ridge: float, propensity_ridge: float, rounds: int) -> Model:
         design, labelled, weights = sample.design, sample.labelled, sample.weights
@@ -181,10 +199,14 @@ def _distinct(sample: Sample) -> Sample:
     """Copies of a row merged into one of their weight, in an order that depends on their values alone.
 
     Ten thousand steps at a constant rate amplify the rounding of their sums to the fourth digit. So the sums must round
-    alike whatever the order of the rows, and whether a row is repeated or weighs as much.
+    alike whatever the order of the rows, and whether a row is repeated or weighs as much. (Sparse sums round otherwise
+    than dense ones.)
     """
-    features, labelled = sample.design.features, sample.design.bring(sample.labelled)
+    # As float64 without −0, and sparse without stored zeros, so that equal rows are equal bytes.
+    features, labelled = sample.design.features.astype(np.float64) + 0.0, sample.design.bring(sample.labelled)
     if sp.issparse(features):
+        features.sum_duplicates()
+        features.eliminate_zeros()
         spans = zip(features.indptr[:-1], features.indptr[1:], strict=True)
         values = [features.indices[i:j].tobytes() + features.data[i:j].tobytes() for i, j in spans]
     else:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -41,7 +42,8 @@ class Learner:
     ) -> tuple[Predictor, bool]:
         """The predictor of `targets` in [0, 1], and whether its fit converged; `start` is where to begin."""
         part = design if self.columns is None else design.columns(self.columns)
-        if self.estimator is not None:
+        # With no column left, every classifier is a constant, and few take such an X.
+        if self.estimator is not None and part.shape[1] > 1:
             classifier = _fit_classifier(clone(self.estimator), part, targets, weights)
             return ClassifierPredictor(classifier, self.columns), True
         where = places(self.columns, design.shape[1])
@@ -66,6 +68,8 @@ def _fit_classifier(classifier: Any, design: Design, targets: Any, weights: Any)
     features = stack([design.features[rows] for rows in kept])
     classes = np.repeat([value for value, _ in parts], [len(rows) for rows in kept])
     weighed = np.concatenate([part[rows] for (_, part), rows in zip(parts, kept, strict=True)])
-    # A pipeline passes the weights to its last step.
-    name = f"{classifier.steps[-1][0]}__sample_weight" if isinstance(classifier, Pipeline) else "sample_weight"
+    name = "sample_weight"
+    if isinstance(classifier, Pipeline) and not get_config()["enable_metadata_routing"]:
+        # Without routing a pipeline is told which step takes the weights.
+        name = f"{classifier.steps[-1][0]}__sample_weight"
     return classifier.fit(features, classes, **{name: weighed})

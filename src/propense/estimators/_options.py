@@ -5,12 +5,13 @@ import numbers
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from propense.errors import InvalidOption
 
-__all__ = ["Choice", "ClassifierOption", "Count", "Number", "Option", "check_options"]
+__all__ = ["Choice", "ClassifierOption", "Count", "Number", "Option", "Seed", "check_options"]
 
 
 class Option(Protocol):
@@ -65,6 +66,20 @@ class Count:
 
     def __str__(self) -> str:
         return "a whole number ≥ 1" + (" or None" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What scikit-learn takes for a source of random numbers."""
+
+    def allows(self, value: Any) -> bool:
+        if isinstance(value, bool):
+            return False
+        whole = isinstance(value, numbers.Integral) and 0 <= int(value) < 2**32
+        return value is None or whole or isinstance(value, np.random.RandomState)
+
+    def __str__(self) -> str:
+        return "None, a whole number from 0 to 2³² − 1 or a numpy.random.RandomState"
 
 
 @dataclass(frozen=True)

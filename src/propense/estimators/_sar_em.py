@@ -9,7 +9,7 @@ from propense._maths.arrays import namespace
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid, softplus
 from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._em import PUBLISHED_BOUND, Learners, Pair, em_round, fit_em, stopped_short
+from propense.estimators._em import PUBLISHED_BOUND, Learners, balanced_start, em_round, fit_em, log_odds, stopped_short
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option
@@ -25,7 +25,7 @@ class SAREM(BasePUClassifier):
 
     E-step: P(Y=1 | x, s), which is 1 on the labelled and h(x) = y(1−e)/(1−ye) elsewhere. M-step: y is fitted to these
     soft classes, e to the labels with these as weights. With logistic models the rounds climb the likelihood of the
-    labels, s(x) = y(x)·e(x), and end where `LBE` ends, which differs in where it starts.
+    labels, s(x) = y(x)·e(x), as those of `LBE` do, which differs in where it starts.
 
     Parameters
     ----------
@@ -38,7 +38,9 @@ class SAREM(BasePUClassifier):
         labelled also as negatives with weight 1 − 1/e; the solver used dropped rows of negative weight.)
     estimator, propensity_estimator : classifier, default=None
         What fits y and e: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
-        a pipeline that ends in one. None is logistic regression, the authors' choice.
+        a pipeline that ends in one. It sees an array, without column names. One flexible enough to learn the labels by
+        heart finds no hidden positive (there is a warning): keep trees shallow. None is logistic regression, the
+        authors' choice.
     propensity_features : list of str or of int, default=None
         The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
     ridge, propensity_ridge : float, default=1.0
@@ -71,7 +73,7 @@ class SAREM(BasePUClassifier):
     n_iter_ : int
         Rounds.
     converged_ : bool
-        Whether they ended by ``tol``.
+        Whether they ended by ``tol``, the last regressions at their minimum.
     risk_path_ : ndarray of shape (n_iter_,)
         After each round: in "em" the observed risk per row, ridges included, which never rises with logistic models; in
         "published" minus the expected log-likelihood per row, by which it stops.
@@ -139,18 +141,18 @@ class SAREM(BasePUClassifier):
         if self.variant == "published":
             return self._fit_published(sample)
         learners = self._learners(sample, published=False)
-        start = _start(sample, learners)
+        start = balanced_start(sample, learners)
         return fit_em(sample, start, learners, tol=1e-7 if self.tol is None else self.tol, max_iter=self.max_iter)
 
     def _fit_published(self, sample: Sample) -> Model:
         learners, tol = self._learners(sample, published=True), 1e-4 if self.tol is None else self.tol
-        pair = _start(sample, learners)
+        pair = balanced_start(sample, learners)
         path: list[float] = []
         recent: deque[Any] = deque(maxlen=_WINDOW)
         settled = False
         while not settled and len(path) < self.max_iter:
             pair = em_round(sample, pair, learners, PUBLISHED_BOUND)
-            a, b = (each.log_odds(sample.design).clip(-PUBLISHED_BOUND, PUBLISHED_BOUND) for each in _both(pair))
+            a, b = log_odds(sample, pair, PUBLISHED_BOUND)
             path.append(_expected_loss(sample, a, b))
             recent.append(sigmoid(b))
             gained = path[-len(recent)] - path[-1]
@@ -177,16 +179,6 @@ class SAREM(BasePUClassifier):
         return stopped_short(self)
 
 
-def _start(sample: Sample, learners: Learners) -> Pair:
-    """y from the label with both sides weighing the same, e from the label with the unlabelled weighed by that y."""
-    design, labelled = sample.design, sample.labelled
-    where, share = namespace(labelled).where, sample.mean(labelled)
-    weights = 1.0 if sample.weights is None else sample.weights
-    posterior, _ = learners.posterior.fit(design, labelled, weights * where(labelled, 1.0 - share, share))
-    weights = weights * where(labelled, 1.0, sigmoid(posterior.log_odds(design)))
-    return Pair(posterior, learners.propensity.fit(design, labelled, weights)[0])
-
-
 def _expected_loss(sample: Sample, a: Any, b: Any) -> float:
     """Minus the expected log-likelihood per row, over the label and the class, hidden on the unlabelled."""
     hidden = hidden_positive(a, b)
@@ -200,7 +192,3 @@ def _mean_drift(sample: Sample, recent: deque[Any]) -> float:
     slopes = sum(time * values for time, values in zip(times, recent, strict=True)) / float(times @ times)
     unlabelled = ~sample.labelled
     return sample.weight_of(abs(slopes) * unlabelled) / sample.weight_of(unlabelled)
-
-
-def _both(pair: Pair) -> tuple[Any, Any]:
-    return pair.posterior, pair.propensity

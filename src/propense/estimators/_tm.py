@@ -32,7 +32,9 @@ class TM(BasePUClassifier):
         Where ``predict`` cuts P(Y=1 | x): at ½, as in the paper, or at ``prior_``, which maximises balanced accuracy.
     estimator, propensity_estimator : classifier, default=None
         What fits y and e: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
-        a pipeline that ends in one. None is logistic regression, the authors' choice.
+        a pipeline that ends in one. It sees an array, without column names. One flexible enough to learn the labels by
+        heart finds no hidden positive (there is a warning): keep trees shallow. None is logistic regression, the
+        authors' choice.
     propensity_features : list of str or of int, default=None
         The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
     ridge, propensity_ridge : float, default=1.0
@@ -62,7 +64,7 @@ class TM(BasePUClassifier):
     n_iter_ : int
         Rounds.
     converged_ : bool
-        Whether they ended by ``tol``.
+        Whether they ended by ``tol``, the last regressions at their minimum.
     risk_path_ : ndarray of shape (n_iter_,)
         The joint risk Qₙ of y and e after each round. It may rise: the rounds minimise no single function.
     positives_path_ : ndarray of shape (n_iter_,)
@@ -75,6 +77,8 @@ class TM(BasePUClassifier):
     -----
     Inside the rounds e(x) is not let fall below the last estimate of y(x)·e(x); what is returned as e(x) is the
     regression itself. If nobody but the labelled is taken for positive, e(x) is set to 1.
+
+    ``sample_weight`` counts rows, here also in the quantile: let the weights be about 1 on average.
 
     References
     ----------
