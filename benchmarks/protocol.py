@@ -24,7 +24,7 @@ from sklearn.preprocessing import minmax_scale, scale
 
 from propense import JERM, LBE, SAREM, TM, Oracle, PGLin
 from propense.estimators._base import BasePUClassifier
-from propense.labelling import MECHANISMS, draw_labels
+from propense.labelling import simulate
 
 HOME = Path(os.environ.get("PROPENSE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SCALING = {"Breast-w": minmax_scale, "Diabetes": minmax_scale, "Heart": minmax_scale, "Wdbc": scale}
@@ -88,9 +88,8 @@ def mean_accuracy(cell: Cell, draw: int) -> tuple[float, float]:
     for split in range(10):
         X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=split)
         oracle = Oracle().fit(X_train, y_train)
-        mechanism = MECHANISMS[cell.mechanism]
-        propensity = mechanism.propensity(oracle.decision_function(X_train), y_train, cell.frequency)
-        labelled = draw_labels(propensity, y_train, np.random.default_rng([draw, split]))
+        rng = np.random.default_rng([draw, split])
+        labelled = simulate(X_train, y_train, cell.mechanism, cell.frequency, rng).labelled
         with warnings.catch_warnings():
             # TM's hundred rounds often end on the way.
             warnings.simplefilter("ignore", ConvergenceWarning)

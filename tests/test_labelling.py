@@ -1,10 +1,13 @@
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.special import expit
 from scipy.stats import cauchy
+from sklearn.linear_model import LogisticRegression
 
-from propense.errors import InvalidInput, InvalidOption
-from propense.labelling import MECHANISMS, LabellingMechanism, draw_labels
+from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
+from propense.labelling import MECHANISMS, LabellingMechanism, class_score, draw_labels, simulate
 
 
 @pytest.fixture
@@ -75,3 +78,118 @@ def test_an_impossible_frequency_is_refused(scores, frequency):
 def test_scores_that_cannot_be_used_are_refused(score, positive, words):
     with pytest.raises(InvalidInput, match=words):
         MECHANISMS["S2"].propensity(score, positive, 0.5)
+
+
+@pytest.fixture
+def truth(rng):
+    X = rng.normal(size=(2000, 4)) * [1, 10, 0.1, 1] + [0, 5, 0, 0]
+    return X, rng.random(2000) < expit(2 * X[:, 0] - 0.5)
+
+
+def test_the_class_score_is_scikit_learns_decision_function(truth):
+    X, y = truth
+    regression = LogisticRegression(tol=1e-10, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(class_score(X, y), regression.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("frequency", [0.1, 0.5, 0.9])
+def test_simulated_labels_meet_the_frequency_and_their_own_propensities(truth, mechanism, frequency):
+    X, y = truth
+    drawn = simulate(X, y, mechanism, frequency, rng=0)
+    assert drawn.propensity[y].mean() == pytest.approx(frequency, abs=1e-10)
+    assert not drawn.labelled[~y].any()
+    high = drawn.propensity > np.median(drawn.propensity[y])
+    for some in (y & high, y & ~high):
+        if some.any():
+            assert drawn.labelled[some].mean() == pytest.approx(drawn.propensity[some].mean(), abs=0.06)
+
+
+def test_what_each_mechanism_follows(truth):
+    X, y = truth
+    score = class_score(X, y)
+
+    def rank_correlation(one, other):
+        return np.corrcoef(np.argsort(np.argsort(one)), np.argsort(np.argsort(other)))[0, 1]
+
+    for name in ("S2", "S3", "S4"):
+        assert rank_correlation(simulate(X, y, name, 0.3, rng=0).propensity, score) == pytest.approx(1.0)
+    assert rank_correlation(simulate(X, y, "falling", 0.3, rng=0).propensity, score) == pytest.approx(-1.0)
+    assert np.ptp(simulate(X, y, "S1", 0.3, rng=0).propensity) == 0
+    feature = simulate(X, y, "feature", 0.3, rng=0).propensity
+    assert max(rank_correlation(feature, column) for column in X.T) == pytest.approx(1.0)
+    direction = simulate(X, y, "direction", 0.3, rng=0).propensity
+    assert max(abs(rank_correlation(direction, column)) for column in X.T) < 0.999
+    # Linear in the features, each in its own unit.
+    log_odds = np.log(direction / (1 - direction))
+    residual = (
+        log_odds
+        - np.column_stack([np.ones(2000), X])
+        @ np.linalg.lstsq(np.column_stack([np.ones(2000), X]), log_odds, rcond=None)[0]
+    )
+    assert np.abs(residual).max() < 1e-8
+    assert log_odds.std() == pytest.approx(2.0)
+
+
+def test_a_column_may_be_chosen(truth):
+    X, y = truth
+    drawn = simulate(X, y, LabellingMechanism(expit, follows=2), 0.3, rng=0)
+    order = np.argsort(X[:, 2])
+    assert np.diff(drawn.propensity[order]).min() >= 0
+    with pytest.raises(InvalidOption, match="follows=7"):
+        simulate(X, y, LabellingMechanism(expit, follows=7), 0.3)
+
+
+def test_seeds_decide_features_directions_and_labels(truth):
+    X, y = truth
+    for name in ("S2", "feature", "direction"):
+        one, same, other = (simulate(X, y, name, 0.3, rng=seed) for seed in (1, 1, 2))
+        np.testing.assert_array_equal(one.labelled, same.labelled)
+        assert (one.labelled != other.labelled).any()
+    assert len({int(simulate(X, y, "feature", 0.3, rng=seed).propensity[0] * 1e9) for seed in range(20)}) == 4
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_storage_does_not_matter(truth, name):
+    X, y = truth
+    dense = simulate(X, y, name, 0.3, rng=0)
+    for stored in (sp.csr_array(X), pd.DataFrame(X)):
+        np.testing.assert_allclose(simulate(stored, y.astype(int), name, 0.3, rng=0).propensity, dense.propensity)
+
+
+def test_a_function_of_the_score_is_a_mechanism(truth):
+    X, y = truth
+
+    def bump(score):
+        return np.exp(-((score - 1.0) ** 2))
+
+    plain = simulate(X, y, bump, None, rng=0)
+    np.testing.assert_array_equal(plain.propensity, bump(class_score(X, y)))
+    moved = simulate(X, y, bump, 0.2, rng=0)
+    assert moved.propensity[y].mean() == pytest.approx(0.2, abs=1e-10)
+    shift = np.log(moved.propensity / (1 - moved.propensity)) - np.log(plain.propensity / (1 - plain.propensity))
+    inside = (plain.propensity > 1e-6) & (plain.propensity < 1 - 1e-6)
+    np.testing.assert_allclose(shift[inside], shift[inside][0], atol=1e-6)
+
+
+WRONG = [
+    ({"mechanism": "S5"}, InvalidOption, "must be one of 'S1'"),
+    ({"mechanism": 5}, InvalidOption, "must be a name"),
+    ({"frequency": None}, InvalidOption, "needs a label frequency"),
+    ({"frequency": 1.0}, InvalidOption, "above 0 and below 1"),
+    ({"mechanism": lambda score: score}, InvalidInput, "between 0 and 1"),
+    ({"mechanism": lambda score: np.zeros_like(score)}, InvalidInput, "No shift"),
+    ({"mechanism": lambda score: np.ones_like(score)}, InvalidInput, "No shift"),
+    ({"y": np.full(2000, "ill")}, InvalidLabels, "pass y == 'ill'"),
+    ({"y": np.ones(2000)}, InvalidLabels, "one class only"),
+    ({"y": np.ones(3)}, InvalidLabels, "inconsistent"),
+    ({"X": np.full((2000, 2), np.nan)}, InvalidFeatures, "NaN"),
+    ({"X": np.ones((2000, 2)), "mechanism": "feature"}, InvalidFeatures, "Every column of X is constant"),
+]
+
+
+@pytest.mark.parametrize(("changed", "error", "words"), WRONG, ids=lambda value: str(value)[:40])
+def test_what_cannot_be_simulated_is_named(truth, changed, error, words):
+    X, y = truth
+    with pytest.raises(error, match=words):
+        simulate(**{"X": X, "y": y, "mechanism": "S2", "frequency": 0.5, "rng": 0, **changed})

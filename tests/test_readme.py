@@ -18,7 +18,7 @@ def test_the_readme_prints_what_it_shows():
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("module", [*MODULES, "propense.datasets.synthetic"])
+@pytest.mark.parametrize("module", [*MODULES, "propense.datasets.synthetic", "propense.labelling"])
 def test_the_docstrings_print_what_they_show(module):
     results = doctest.testmod(importlib.import_module(module))
     assert results.attempted > 0

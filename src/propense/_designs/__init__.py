@@ -1,5 +1,6 @@
 """Where the feature matrix lives."""
 
 from propense._designs.base import Design, as_design
+from propense._designs.moments import column_moments
 
-__all__ = ["Design", "as_design"]
+__all__ = ["Design", "as_design", "column_moments"]

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from propense.estimators import JERM, Naive, Oracle
-from propense.labelling import MECHANISMS, draw_labels
+from propense.labelling import simulate
 
 __all__ = ["Demo", "Finding", "Score", "run_demo", "show_demo"]
 
@@ -59,9 +59,9 @@ def run_demo(seed: int) -> Demo:
     scaler = StandardScaler().fit(data.data[rows])
     X, X_test = scaler.transform(data.data[rows]), scaler.transform(data.data[rows_test])
     y, y_test = malignant[rows], malignant[rows_test]
+    drawn = simulate(X, y, "S2", FREQUENCY, rng=seed)
+    labelled, propensity = drawn.labelled, drawn.propensity
     oracle = Oracle().fit(X, y)
-    propensity = MECHANISMS["S2"].propensity(oracle.decision_function(X), y, FREQUENCY)
-    labelled = draw_labels(propensity, y, np.random.default_rng(seed))
     naive, jerm = Naive().fit(X, labelled), JERM().fit(X, labelled)
 
     def score(name: str, model: Oracle | Naive | JERM) -> Score:

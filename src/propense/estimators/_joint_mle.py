@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from propense._designs import column_moments
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
@@ -162,7 +163,8 @@ class JointMLE(BasePUClassifier):
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=1.0).coef
         # Each column about its mean and in its spread, so that no start depends on where they lie or on their units; as
         # far apart as the naive slopes are long.
-        means, spreads = _moments(sample)
+        means, spreads = column_moments(design, sample.weights)
+        spreads[spreads == 0.0] = 1.0
         length = np.linalg.norm(naive[1:] * spreads)
         random = check_random_state(self.random_state)
         starts = [(naive, np.zeros(p))]
@@ -192,18 +194,6 @@ class JointMLE(BasePUClassifier):
             f"JointMLE stopped after {self.n_iter_} steps from its best start, short of tol={self.tol:g}. Scale the "
             "features, or raise max_iter, tol or ridge."
         )
-
-
-def _moments(sample: Sample) -> tuple[Vector, Vector]:
-    """The mean and the standard deviation of every feature; 1 for the latter where a feature is constant."""
-    design, weights = sample.design, sample.weights
-    ones = design.send(np.ones(design.shape[0])) if weights is None else weights
-    means = design.rmatvec(ones)[1:] / sample.total_weight
-    squares = design.squares(weights)[1:] / sample.total_weight
-    variances = squares - means**2
-    # What is left of a constant after the subtraction is rounding.
-    variances[variances <= 1e-12 * squares] = 1.0
-    return means, np.sqrt(variances)
 
 
 def _summary(
