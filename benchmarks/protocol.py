@@ -1,33 +1,31 @@
 """The paper's protocol on the cells that the methods are held to: ours beside the published mean.
 
 Ten splits, and several draws of the labels in each, since ours are not the authors' draws: the mean over the draws, and
-how much the mean of ten splits varies from one draw to the next. Data sets other than Wdbc come from the data home.
+how much the mean of ten splits varies from one draw to the next. Data sets other than Wdbc come from the data home,
+`PROPENSE_DATA`.
 
 Run as ``python benchmarks/protocol.py [--draws 10] [--jobs 2]``.
 """
 
 import argparse
-import os
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale, scale
 
 from propense import JERM, LBE, SAREM, TM, Oracle, PGLin
+from propense.datasets import load
 from propense.estimators._base import BasePUClassifier
 from propense.labelling import simulate
 
-HOME = Path(os.environ.get("PROPENSE_DATA", Path(__file__).parents[2] / "shared" / "data"))
-SCALING = {"Breast-w": minmax_scale, "Diabetes": minmax_scale, "Heart": minmax_scale, "Wdbc": scale}
+SCALING = {"min-max": minmax_scale, "z-score": scale}
 METHODS: dict[str, BasePUClassifier] = {
     "JERM": JERM(),
     "SAR-EM": SAREM(variant="published"),
@@ -67,23 +65,17 @@ CELLS = [
 ]
 
 
-def load(name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def prepare(name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Features and classes of a set with at most 30 columns, as the paper prepared them: on the whole set, a leak."""
-    if name == "Wdbc":
-        data = load_breast_cancer()
-        X, y = data.data, data.target == 0
-    else:
-        table = np.genfromtxt(HOME / "tabular" / f"{name.lower()}.csv.gz", delimiter=",", skip_header=1)
-        X, y = table[:, :-1], table[:, -1] == 1
-        X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
-    X = SCALING[name](X)
+    data = load(name.lower(), download=False)
+    X = SCALING[data.entry.scaling](np.where(np.isnan(data.X), np.nanmedian(data.X, axis=0), data.X))
     correlation = np.corrcoef(X.T)
-    return X[:, [j for j in range(X.shape[1]) if not (correlation[:j, j] >= 0.95).any()]], y
+    return X[:, [j for j in range(X.shape[1]) if not (correlation[:j, j] >= 0.95).any()]], data.y
 
 
 def mean_accuracy(cell: Cell, draw: int) -> tuple[float, float]:
     """Mean balanced accuracy over the ten splits, of the method and of ORACLE, with one draw of the labels in each."""
-    X, y = load(cell.dataset)
+    X, y = prepare(cell.dataset)
     scores = []
     for split in range(10):
         X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=split)

@@ -3,6 +3,9 @@
 ::
 
     PropenseError
+    ├── DatasetMismatch               a data set is not what the catalogue says
+    ├── DownloadFailed                a data set could not be fetched (also an OSError)
+    ├── MissingExtra                  an optional package is not installed (also an ImportError)
     └── InvalidInput (also a ValueError)
         ├── InvalidFeatures           X: not finite, wrong columns, too few rows
         ├── InvalidLabels             y: not two values
@@ -14,12 +17,15 @@
 """
 
 __all__ = [
+    "DatasetMismatch",
+    "DownloadFailed",
     "InvalidFeatures",
     "InvalidInput",
     "InvalidLabels",
     "InvalidOption",
     "InvalidPropensity",
     "InvalidWeights",
+    "MissingExtra",
     "NoLabelledInstances",
     "NoUnlabelledInstances",
     "PropenseError",
@@ -28,6 +34,18 @@ __all__ = [
 
 class PropenseError(Exception):
     """The root: every error raised on purpose by propense."""
+
+
+class DatasetMismatch(PropenseError):
+    """A data set has other rows, columns or positives than the catalogue says, or cannot be read."""
+
+
+class DownloadFailed(PropenseError, OSError):
+    """A data set is not on this machine and could not be fetched."""
+
+
+class MissingExtra(PropenseError, ImportError):
+    """An optional package is not installed."""
 
 
 class InvalidInput(PropenseError, ValueError):

@@ -1,5 +1,7 @@
-"""Data to try the methods on."""
+"""The twenty data sets of the paper, and data whose truth is known."""
 
+from propense.datasets.catalogue import CATALOGUE, Entry
+from propense.datasets.load import Dataset, describe, load, names
 from propense.datasets.synthetic import DoubleLogistic, make_double_logistic
 
-__all__ = ["DoubleLogistic", "make_double_logistic"]
+__all__ = ["CATALOGUE", "Dataset", "DoubleLogistic", "Entry", "describe", "load", "make_double_logistic", "names"]

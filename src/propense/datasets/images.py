@@ -1,0 +1,120 @@
+"""Data sets that are images, known by the features of a pretrained network."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense.datasets.catalogue import Entry
+from propense.datasets.home import data_home, into_place
+from propense.datasets.tabular import Progress, download_openml
+from propense.errors import DatasetMismatch, MissingExtra
+
+__all__ = ["SHAPES", "Split", "check_split", "embed", "fetch_features", "read_features", "read_pixels", "resnet18"]
+
+# Height, width and channels of each set; the rows of its training part come first on OpenML.
+SHAPES = {"cifar10": (32, 32, 3), "mnist": (28, 28, 1), "usps": (16, 16, 1), "fashion": (28, 28, 1)}
+_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Split:
+    """Features and classes of the fixed training and test parts."""
+
+    X_train: NDArray[np.float32]
+    y_train: NDArray[np.bool_]
+    X_test: NDArray[np.float32]
+    y_test: NDArray[np.bool_]
+
+
+def read_features(path: Path) -> Split:
+    """Ready features: an .npz file with X_train, y_train, X_test and y_test."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            X_train, X_test = (arrays[name].astype(np.float32) for name in ("X_train", "X_test"))
+            y_train, y_test = (arrays[name].astype(bool) for name in ("y_train", "y_test"))
+    except (OSError, ValueError, KeyError) as error:
+        raise DatasetMismatch(f"{path} cannot be read as features: {error}. Delete it and fetch again.") from None
+    return Split(X_train, y_train, X_test, y_test)
+
+
+def check_split(entry: Entry, split: Split, way_out: str) -> None:
+    """Refuse a training part of other rows or positives than the catalogue says; features may be of any network."""
+    for what, found, expected in (
+        ("training rows", len(split.X_train), entry.n),
+        ("training positives", int(split.y_train.sum()), entry.positives),
+    ):
+        if found != expected:
+            raise DatasetMismatch(f"{entry.name} has {found} {what} where the catalogue says {expected}. {way_out}")
+
+
+def fetch_features(entry: Entry, progress: Progress | None = None) -> Split:
+    """Download the images from OpenML, embed them as the paper did, and keep the features in the data home."""
+    network = resnet18()
+    data = download_openml(entry, progress)
+    pixels = read_pixels(entry, np.asarray(data.data, dtype=np.float64))
+    y = np.isin(np.asarray(data.target, dtype=str), entry.positive)
+    features = embed(pixels, network)
+    split = Split(features[: entry.n], y[: entry.n], features[entry.n :], y[entry.n :])
+    check_split(entry, split, f"It came from OpenML, number {entry.openml_id}, and was not kept.")
+    with into_place(f"features/{entry.name}.npz") as path:
+        np.savez_compressed(
+            path,
+            X_train=split.X_train.astype(np.float16),
+            y_train=split.y_train,
+            X_test=split.X_test.astype(np.float16),
+            y_test=split.y_test,
+        )
+    return read_features(data_home() / "features" / f"{entry.name}.npz")
+
+
+def read_pixels(entry: Entry, rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Rows of OpenML's table as images (n, 3, height, width), each set about its own mean in its own spread.
+
+    Grey is copied to three channels. Colour comes plane by plane.
+    """
+    height, width, channels = SHAPES[entry.name]
+    if rows.shape[1] != height * width * channels:
+        raise DatasetMismatch(
+            f"{entry.name} has {rows.shape[1]} pixels where {height * width * channels} are expected."
+        )
+    images = rows.reshape(len(rows), channels, height, width)
+    means, spreads = (moment(axis=(0, 2, 3), keepdims=True) for moment in (images.mean, images.std))
+    return np.repeat((images - means) / spreads, 3 // channels, axis=1).astype(np.float32)
+
+
+def embed(images: NDArray[np.float32], network: Any) -> NDArray[np.float32]:
+    """What the network makes of each image, in batches, on the GPU where there is one."""
+    torch = _need("torch")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    network = network.to(device).eval()
+    with torch.no_grad():
+        parts = [network(batch.to(device)).flatten(1).cpu().numpy() for batch in _batches(torch.from_numpy(images))]
+    return np.concatenate(parts)
+
+
+def resnet18() -> Any:
+    """ImageNet's ResNet-18 up to its average pooling: 512 features, any resolution."""
+    torch, vision = _need("torch"), _need("torchvision")
+    network = vision.models.resnet18(weights=vision.models.ResNet18_Weights.IMAGENET1K_V1)
+    network.fc = torch.nn.Identity()
+    return network
+
+
+def _batches(images: Any) -> Iterator[Any]:
+    for start in range(0, len(images), _BATCH):
+        yield images[start : start + _BATCH]
+
+
+def _need(package: str) -> Any:
+    """An optional package, or a word on how to get it."""
+    try:
+        return __import__(package)
+    except ImportError:
+        raise MissingExtra(
+            f"{package} is needed to embed images. Install it (pip install 'propense[torch]', and torchvision), or put "
+            "ready features into the data home as features/NAME.npz."
+        ) from None
