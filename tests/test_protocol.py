@@ -2,6 +2,7 @@
 
 import pytest
 
+from conftest import data_home
 from protocol import CELLS, mean_accuracy
 
 # PGLIN's and SAR-EM's four quick cells, TM on the smallest set, LBE on the one with its own budget; JERM on Wdbc.
