@@ -5,8 +5,10 @@
     PropenseError
     ├── DatasetMismatch               a data set is not what the catalogue says
     ├── DownloadFailed                a data set could not be fetched (also an OSError)
+    ├── LedgerError                   a study's ledger is foreign, torn, in use, or cannot be written
     ├── MissingExtra                  an optional package is not installed (also an ImportError)
     └── InvalidInput (also a ValueError)
+        ├── InvalidPlan               a study's plan names what there is not
         ├── InvalidFeatures           X: not finite, wrong columns, too few rows
         ├── InvalidLabels             y: not two values
         │   ├── NoLabelledInstances   nobody carries the label
@@ -23,8 +25,10 @@ __all__ = [
     "InvalidInput",
     "InvalidLabels",
     "InvalidOption",
+    "InvalidPlan",
     "InvalidPropensity",
     "InvalidWeights",
+    "LedgerError",
     "MissingExtra",
     "NoLabelledInstances",
     "NoUnlabelledInstances",
@@ -44,12 +48,20 @@ class DownloadFailed(PropenseError, OSError):
     """A data set is not on this machine and could not be fetched."""
 
 
+class LedgerError(PropenseError):
+    """The ledger of a study is no ledger, damaged, in use by another run, or cannot be written."""
+
+
 class MissingExtra(PropenseError, ImportError):
     """An optional package is not installed."""
 
 
 class InvalidInput(PropenseError, ValueError):
     """What was passed cannot be used."""
+
+
+class InvalidPlan(InvalidInput):
+    """A study's plan is not one: an unknown key, data set, mechanism or method, or a value out of range."""
 
 
 class InvalidFeatures(InvalidInput):

@@ -1,0 +1,106 @@
+"""What has been measured: one SQLite file. Reopening it is resuming."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any, Self
+
+from propense.errors import LedgerError
+from propense.study.measure import Record
+from propense.study.plan import Cell
+
+__all__ = ["Ledger"]
+
+# Marks the file as ours in SQLite's header ("prop"), and its layout.
+_APPLICATION, _LAYOUT = 0x70726F70, 1
+_CELL = ("dataset", "mechanism", "frequency", "method", "repeat", "protocol", "seed")
+_SCORES = tuple(each.name for each in fields(Record))
+_COLUMNS = ("key", *_CELL, *_SCORES)
+
+
+class Ledger:
+    """The records of one or more studies, each under the digest of its cell.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made if it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Autocommit: each record is a transaction of its own, whole on disk or not there.
+            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=30.0)
+            self._open()
+        except sqlite3.DatabaseError as error:
+            raise LedgerError(f"{self.path} is no ledger of propense, or damaged: {error}. Move it away.") from None
+        except OSError as error:
+            raise LedgerError(f"{self.path} cannot be made: {error}.") from None
+
+    def _open(self) -> None:
+        (application,) = self._file.execute("PRAGMA application_id").fetchone()
+        (layout,) = self._file.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and application != _APPLICATION:
+            raise LedgerError(f"{self.path} is an SQLite file of another program. Give the ledger another name.")
+        if tables and layout != _LAYOUT:
+            raise LedgerError(
+                f"{self.path} has layout {layout}, written by another version of propense; this has {_LAYOUT}."
+            )
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute("PRAGMA synchronous = NORMAL")
+        if not tables:
+            columns = ", ".join(f"{name}" for name in _COLUMNS[1:])
+            self._file.executescript(
+                f"BEGIN; CREATE TABLE records (key TEXT PRIMARY KEY, {columns}); "
+                f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_LAYOUT}; COMMIT;"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def write(self, cell: Cell, record: Record) -> None:
+        """Keep a record, in place of a failure of the same cell."""
+        about = (cell.dataset, cell.mechanism, cell.frequency, cell.method.name, cell.repeat, cell.protocol, cell.seed)
+        marks = ", ".join("?" * len(_COLUMNS))
+        try:
+            self._file.execute(
+                f"INSERT OR REPLACE INTO records ({', '.join(_COLUMNS)}) VALUES ({marks})",
+                (cell.key, *about, *astuple(record)),
+            )
+        except sqlite3.Error as error:
+            raise LedgerError(
+                f"{self.path} cannot be written: {error}. What was recorded so far is kept; make room and run again."
+            ) from None
+
+    def keys(self, *, failed: bool) -> set[str]:
+        """The cells that were measured, or those that failed."""
+        return {key for (key,) in self._file.execute(f"SELECT key FROM records WHERE error IS {'NOT' * failed} NULL")}
+
+    def rows(self, cells: Iterable[Cell] | None = None) -> list[dict[str, Any]]:
+        """Records as plain rows, in the order of the cells where those are given."""
+        cursor = self._file.execute(f"SELECT {', '.join(_COLUMNS)} FROM records ORDER BY rowid")
+        found = {values[0]: dict(zip(_COLUMNS[1:], values[1:], strict=True)) for values in cursor}
+        if cells is None:
+            return list(found.values())
+        return [found[cell.key] for cell in cells if cell.key in found]
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Hold the ledger for one run; a second is refused. A killed run lets go by itself."""
+        # SQLite's own lock on a file beside it: the system drops it with the process, however that ends.
+        with closing(sqlite3.connect(f"{self.path}.lock", isolation_level=None, timeout=0.0)) as lock:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                raise LedgerError(
+                    f"{self.path} is in use by another run. Wait for it, or give another ledger."
+                ) from None
+            yield

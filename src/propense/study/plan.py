@@ -1,0 +1,202 @@
+"""What a study measures: a frozen plan, read from TOML, that enumerates its cells."""
+
+import hashlib
+import importlib
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from propense.datasets import names
+from propense.errors import InvalidPlan
+from propense.labelling import MECHANISMS
+
+__all__ = ["METHODS", "PROTOCOLS", "Cell", "Method", "Study"]
+
+PROTOCOLS = ("paper", "clean")
+
+
+@dataclass(frozen=True)
+class Method:
+    """An estimator by its import path, with its parameters.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it.
+    path : str
+        Where it is imported from, such as ``propense.JERM``.
+    parameters : tuple of (str, value) pairs
+        Constructor arguments.
+    """
+
+    name: str
+    path: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    def make(self) -> Any:
+        """The estimator itself, unfitted."""
+        module, _, attribute = self.path.rpartition(".")
+        try:
+            return getattr(importlib.import_module(module), attribute)(**dict(self.parameters))
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
+            raise InvalidPlan(f"The method {self.name!r} cannot be made from {self.path!r}: {error}.") from None
+
+
+# The methods of the paper, in the forms that made its numbers.
+METHODS = {
+    method.name: method
+    for method in (
+        Method("oracle", "propense.Oracle"),
+        Method("naive", "propense.Naive"),
+        Method("sar-em", "propense.SAREM", (("variant", "published"),)),
+        Method("lbe", "propense.LBE", (("variant", "published"),)),
+        Method("pglin", "propense.PGLin"),
+        Method("tm", "propense.TM"),
+        Method("jerm", "propense.JERM"),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement: a method on one labelling of one split of one data set."""
+
+    dataset: str
+    mechanism: str
+    frequency: float
+    method: Method
+    repeat: int
+    protocol: str
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A digest of everything that decides the result."""
+        parts = [getattr(self, each.name) for each in fields(self) if each.name != "method"]
+        parts += [self.method.name, self.method.path, list(self.method.parameters)]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def rng(self, *purpose: str) -> np.random.Generator:
+        """A generator of its own for each purpose, of which no other cell's numbers depend."""
+        words = json.dumps([self.seed, self.dataset, self.repeat, *purpose]).encode()
+        return np.random.default_rng(np.frombuffer(hashlib.sha256(words).digest(), dtype=np.uint32))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A plan.
+
+    Attributes
+    ----------
+    datasets, mechanisms : tuple of str
+    frequencies : tuple of float
+    methods : tuple of Method
+    repeats : int
+        Splits; for images, draws of the labels.
+    seed : int
+    protocol : {"paper", "clean"}
+        "paper" prepares columns on the whole set with the true classes, as the paper did, a leak; "clean" on the
+        training part alone.
+    """
+
+    datasets: tuple[str, ...]
+    mechanisms: tuple[str, ...]
+    frequencies: tuple[float, ...]
+    methods: tuple[Method, ...] = field(default_factory=lambda: tuple(METHODS.values()))
+    repeats: int = 10
+    seed: int = 0
+    protocol: str = "paper"
+
+    @classmethod
+    def from_toml(cls, path: Path) -> "Study":
+        """Read a plan; what is wrong with it is said with its file's name."""
+        try:
+            text = tomllib.loads(Path(path).read_text())
+        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InvalidPlan(f"{path} cannot be read as a plan: {error}.") from None
+        known = [each.name for each in fields(cls)]
+        unknown = [key for key in text if key not in known]
+        if unknown:
+            raise InvalidPlan(f"{path}: unknown key {unknown[0]!r}. A plan has {', '.join(known)}.")
+        for name in ("datasets", "mechanisms", "frequencies", "methods"):
+            if name in text and not isinstance(text[name], list):
+                raise InvalidPlan(f"{path}: {name} must be a list.")
+        if "methods" in text:
+            text["methods"] = [_read_method(each, path) for each in text["methods"]]
+        try:
+            given: dict[str, Any] = {
+                key: tuple(value) if isinstance(value, list) else value for key, value in text.items()
+            }
+            return cls(**given)
+        except TypeError as error:
+            raise InvalidPlan(f"{path}: {error}.") from None
+        except InvalidPlan as error:
+            raise InvalidPlan(f"{path}: {error}") from None
+
+    def __post_init__(self) -> None:
+        _check_known("data set", self.datasets, names())
+        _check_known("mechanism", self.mechanisms, MECHANISMS)
+        _check_known("protocol", (self.protocol,), PROTOCOLS)
+        for frequency in self.frequencies:
+            if not isinstance(frequency, float) or not 0 < frequency < 1:
+                raise InvalidPlan(f"the frequency {frequency!r} is not between 0 and 1.")
+        _check_count("repeats", self.repeats, 1)
+        _check_count("seed", self.seed, 0)
+        _check_distinct("methods", [method.name for method in self.methods])
+        for name in ("datasets", "mechanisms", "frequencies"):
+            _check_distinct(name, getattr(self, name))
+
+    def cells(self) -> Iterator[Cell]:
+        """Every measurement, those that share a split next to each other."""
+        for dataset in self.datasets:
+            for repeat in range(self.repeats):
+                for mechanism in self.mechanisms:
+                    for frequency in self.frequencies:
+                        for method in self.methods:
+                            yield Cell(dataset, mechanism, frequency, method, repeat, self.protocol, self.seed)
+
+    def __len__(self) -> int:
+        sizes = (self.datasets, self.mechanisms, self.frequencies, self.methods)
+        return self.repeats * int(np.prod([len(each) for each in sizes]))
+
+
+def _read_method(given: Any, path: Path) -> Method:
+    """A name, or a table with class, name and parameters."""
+    if isinstance(given, str):
+        if given not in METHODS:
+            known = ", ".join(METHODS)
+            raise InvalidPlan(f"{path}: there is no method {given!r}. There are: {known}; or give a class.")
+        return METHODS[given]
+    keys = {"class", "name", "parameters"}
+    if not isinstance(given, dict) or not isinstance(given.get("class"), str) or set(given) - keys:
+        raise InvalidPlan(
+            f"{path}: a method is a name, or a table with class (an import path), name and parameters; got {given!r}."
+        )
+    name = given.get("name", given["class"].rpartition(".")[2].lower())
+    method = Method(name, given["class"], tuple(sorted(given.get("parameters", {}).items())))
+    try:
+        method.make()
+    except InvalidPlan as error:
+        raise InvalidPlan(f"{path}: {error}") from None
+    return method
+
+
+def _check_known(what: str, values: Any, known: Any) -> None:
+    for value in values:
+        if value not in known:
+            raise InvalidPlan(f"there is no {what} {value!r}. There are: {', '.join(known)}.")
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidPlan(f"{name}={value!r} must be a whole number ≥ {least}.")
+
+
+def _check_distinct(name: str, values: Any) -> None:
+    if not values or len(set(values)) < len(values):
+        raise InvalidPlan(f"{name} must hold something, and nothing twice.")

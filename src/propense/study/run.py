@@ -1,0 +1,112 @@
+"""A study run: the cells that are not in the ledger, measured in parallel, each recorded as it comes."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+
+from propense.errors import MissingExtra
+from propense.study.ledger import Ledger
+from propense.study.measure import Record, measure
+from propense.study.plan import Cell, Study
+
+__all__ = ["Tally", "run"]
+
+# Told after every record: the record's cell, the record.
+Tell = Callable[[Cell, Record], None]
+
+
+@dataclass
+class Tally:
+    """How far a run is: cells in the plan, those behind it (failures included), and the failures."""
+
+    total: int
+    done: int
+    failed: int
+
+
+def run(
+    study: Study,
+    ledger: Ledger,
+    *,
+    jobs: int = 1,
+    dask: str | None = None,
+    retry: bool = False,
+    begun: Callable[[Tally], None] | None = None,
+    tell: Tell | None = None,
+) -> Tally:
+    """Measure what the ledger lacks.
+
+    Parameters
+    ----------
+    study : Study
+    ledger : Ledger
+    jobs : int, default=1
+        Processes.
+    dask : str, default=None
+        The address of a Dask scheduler, whose workers are used instead.
+    retry : bool, default=False
+        Whether cells that failed before are tried again.
+    begun : callable, default=None
+        Told once how far the study already is.
+    tell : callable, default=None
+        Told of every record as it is written.
+
+    Returns
+    -------
+    Tally
+    """
+    with ledger.running():
+        done, failed = ledger.keys(failed=False), ledger.keys(failed=True)
+        cells = list(study.cells())
+        skipped = done if retry else done | failed
+        left = [cell for cell in cells if cell.key not in skipped]
+        tally = Tally(len(cells), len(cells) - len(left), 0 if retry else sum(cell.key in failed for cell in cells))
+        if begun:
+            begun(tally)
+        for cell, record in _measured(left, jobs, dask):
+            ledger.write(cell, record)
+            tally.done += 1
+            tally.failed += record.error is not None
+            if tell:
+                tell(cell, record)
+    return tally
+
+
+def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[Cell, Record]]:
+    """Records as they are ready; cells that share a split and its labels go to one worker together."""
+    groups = [list(group) for _, group in groupby(cells, key=lambda c: (c.dataset, c.repeat, c.mechanism, c.frequency))]
+    if jobs == 1 and dask is None:
+        for group in groups:
+            for cell in group:
+                yield cell, measure(cell)
+        return
+    with _workers(jobs, dask):
+        tasks = (delayed(_measure_group)(group, sys.path) for group in groups)
+        for results in Parallel(n_jobs=jobs if dask is None else -1, return_as="generator_unordered")(tasks):
+            yield from results
+
+
+def _measure_group(cells: list[Cell], path: list[str]) -> list[tuple[Cell, Record]]:
+    """In a worker: where the user's own modules are is told by the parent."""
+    sys.path[:] = [*sys.path, *(place for place in path if place not in sys.path)]
+    return [(cell, measure(cell)) for cell in cells]
+
+
+@contextmanager
+def _workers(jobs: int, dask: str | None) -> Iterator[Any]:
+    """Processes of one BLAS thread each, or the workers of a Dask cluster."""
+    if dask is None:
+        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+            yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtra("Dask is needed for --dask. Install it: pip install 'propense[dask]'.") from None
+    with Client(dask), parallel_config(backend="dask"):
+        yield
