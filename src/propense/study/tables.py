@@ -1,0 +1,103 @@
+"""Records made into tables: means, ranks, wins. Only reads; a number depends on the records alone."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+__all__ = ["Duel", "Summary", "average_ranks", "duels", "summarise", "wins"]
+
+# One column of a table of the paper: a labelling mechanism with a label frequency.
+Setting = tuple[str, float]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A method on one setting of one data set: mean and standard deviation (ddof 0, as in the paper) over repeats."""
+
+    dataset: str
+    mechanism: str
+    frequency: float
+    method: str
+    mean: float
+    sd: float
+    repeats: int
+
+    @property
+    def setting(self) -> Setting:
+        return self.mechanism, self.frequency
+
+
+@dataclass(frozen=True)
+class Duel:
+    """How often a method wins, loses and draws against another, over data sets."""
+
+    wins: int
+    losses: int
+    draws: int
+
+
+def summarise(rows: Iterable[dict[str, Any]], score: str = "balanced_accuracy") -> list[Summary]:
+    """One summary for each data set, setting and method, in the order of their first records; failures are left out."""
+    found: dict[tuple[str, str, float, str], list[float]] = defaultdict(list)
+    for row in rows:
+        if row[score] is not None:
+            found[row["dataset"], row["mechanism"], row["frequency"], row["method"]].append(row[score])
+    return [Summary(*key, float(np.mean(values)), float(np.std(values)), len(values)) for key, values in found.items()]
+
+
+def average_ranks(
+    summaries: Sequence[Summary], without: Sequence[str] = ("oracle",)
+) -> dict[Setting, dict[str, float]]:
+    """For each setting the rank of each method, averaged over data sets: the more the better, ties shared.
+
+    Data sets on which not every method has a mean are left out.
+    """
+    compared = [each for each in summaries if each.method not in without]
+    methods = list(dict.fromkeys(each.method for each in compared))
+    ranks: dict[Setting, list[Any]] = defaultdict(list)
+    for (setting, _), means in _by_dataset(compared).items():
+        if len(means) == len(methods):
+            ranks[setting].append(rankdata([means[method].mean for method in methods]))
+    return {
+        setting: dict(zip(methods, np.mean(lines, axis=0).tolist(), strict=True)) for setting, lines in ranks.items()
+    }
+
+
+def duels(summaries: Sequence[Summary], method: str) -> dict[Setting, dict[str, Duel]]:
+    """Wins, losses and draws of a method: decided where the intervals mean ± sd do not overlap."""
+    counts: dict[Setting, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
+    for (setting, _), means in _by_dataset(summaries).items():
+        if method in means:
+            for other in (name for name in means if name != method):
+                counts[setting][other][_outcome(means[method], means[other])] += 1
+    return {setting: {other: Duel(*count) for other, count in each.items()} for setting, each in counts.items()}
+
+
+def wins(summaries: Sequence[Summary], method: str) -> dict[str, dict[str, float]]:
+    """For each mechanism the share of data sets, averaged over frequencies, on which the method's mean is higher."""
+    shares: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for (setting, _), means in _by_dataset(summaries).items():
+        if method in means:
+            for other in (name for name in means if name != method):
+                shares[setting[0]][other].append(means[method].mean > means[other].mean)
+    return {name: {other: float(np.mean(each)) for other, each in others.items()} for name, others in shares.items()}
+
+
+def _by_dataset(summaries: Sequence[Summary]) -> dict[tuple[Setting, str], dict[str, Summary]]:
+    """The methods' summaries on each setting of each data set."""
+    found: dict[tuple[Setting, str], dict[str, Summary]] = defaultdict(dict)
+    for each in summaries:
+        found[each.setting, each.dataset][each.method] = each
+    return found
+
+
+def _outcome(mine: Summary, other: Summary) -> int:
+    """0 for a win, 1 for a loss, 2 for a draw."""
+    # Rounded, so that intervals that touch in print touch here.
+    if round(mine.mean - mine.sd, 9) > round(other.mean + other.sd, 9):
+        return 0
+    return 1 if round(mine.mean + mine.sd, 9) < round(other.mean - other.sd, 9) else 2
