@@ -2,6 +2,8 @@
 
 import sys
 
+from propense.errors import PropenseError
+
 __all__ = ["main"]
 
 
@@ -13,4 +15,7 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit("The propense command needs typer and rich: pip install 'propense[cli]'")
-    app()
+    try:
+        app()
+    except PropenseError as error:
+        sys.exit(f"{type(error).__name__}: {error}")

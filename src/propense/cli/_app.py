@@ -4,6 +4,9 @@ from typing import Annotated
 
 import typer
 
+from propense.cli._datasets import datasets
+from propense.cli._study import study
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -13,6 +16,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+app.add_typer(study, name="study")
+app.add_typer(datasets, name="datasets")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,66 @@
+"""`propense datasets`: what there is, and fetching it."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.table import Table
+
+from propense.datasets import describe, load, names
+from propense.datasets.home import data_home, find_file
+
+__all__ = ["datasets"]
+
+datasets = typer.Typer(no_args_is_help=True, help="The paper's twenty data sets.")
+
+Name = Annotated[str, typer.Argument(help="A name of `propense datasets list`.")]
+
+
+@datasets.command("list")
+def list_datasets() -> None:
+    """Name, size and place of every data set."""
+    table = Table(title=f"Data home: {data_home()}")
+    for column in ("name", "rows", "columns", "positives", "here"):
+        table.add_column(column, justify="left" if column in ("name", "here") else "right")
+    for name in names():
+        entry = describe(name)
+        here = "scikit-learn" if name == "wdbc" else "yes" if _file(name) else "no"
+        table.add_row(name, str(entry.n), str(entry.p), str(entry.positives), here)
+    Console().print(table)
+
+
+@datasets.command("describe")
+def describe_dataset(name: Name) -> None:
+    """All that the catalogue says of a data set."""
+    entry = describe(name)
+    console = Console(soft_wrap=True)
+    for label, value in (
+        ("name", f"{entry.name} ({entry.title} in the paper)"),
+        ("rows", f"{entry.n}, {entry.positives} positive: {entry.rule}"),
+        ("columns", f"{entry.p}{' features of ResNet-18 in the paper' * entry.images}, {entry.scaling} in the paper"),
+        ("source", f"OpenML {entry.openml_id}"),
+        ("licence", entry.licence),
+        ("citation", entry.citation),
+    ):
+        console.print(f"{label:>9}  {value}", highlight=False, markup=False)
+
+
+@datasets.command("fetch")
+def fetch(
+    names_wanted: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="All tables if none.")] = None,
+) -> None:
+    """Download data sets into the data home, those that are not there."""
+    wanted = names_wanted or [name for name in names() if not describe(name).images]
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        for name in wanted:
+            describe(name)
+            task = progress.add_task(name, total=None)
+            data = load(name, progress=lambda size, task=task: progress.update(task, completed=size))  # type: ignore[misc]
+            progress.update(task, total=1, completed=1, visible=False)
+            progress.console.print(f"{name}: {data.source}", highlight=False, soft_wrap=True)
+
+
+def _file(name: str) -> bool:
+    return find_file(f"features/{name}.npz" if describe(name).images else f"tabular/{name}.csv.gz") is not None

@@ -1,0 +1,155 @@
+"""`propense study`: run a plan, see how far it is, and read what it found."""
+
+import csv
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from propense.errors import LedgerError
+from propense.study import Ledger, Study, Tally, run
+from propense.study.compare import compare, per_method
+from propense.study.tables import summarise
+
+__all__ = ["study"]
+
+study = typer.Typer(no_args_is_help=True, help="The paper's experiments, or your own: run, resume, compare.")
+
+Plan = Annotated[Path, typer.Argument(help="A plan in TOML.", exists=True, dir_okay=False)]
+LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="The ledger; beside the plan unless given.")]
+Format = Annotated[str, typer.Option("--format", help="csv, or table for the terminal.")]
+Out = Annotated[Path | None, typer.Option("--out", help="A file to write to instead of standard output.")]
+
+
+@study.command("run")
+def run_study(
+    plan: Plan,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
+    dask: Annotated[str | None, typer.Option("--dask", help="The address of a Dask scheduler to use instead.")] = None,
+    ledger: LedgerFile = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
+) -> None:
+    """Measure what the ledger lacks. Stop it at any moment and run it again: nothing is lost or done twice."""
+    # Estimators of the user's own stand beside the plan.
+    sys.path.insert(0, str(plan.resolve().parent))
+    what = Study.from_toml(plan)
+    columns = (
+        TextColumn("records"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Ledger(_beside(plan, ledger)) as book, Progress(*columns, console=console, speed_estimate_period=120) as bar:
+        task = bar.add_task("records", total=len(what), failed=0)
+        failed = 0
+
+        def begun(tally: Tally) -> None:
+            nonlocal failed
+            failed = tally.failed
+            bar.update(task, completed=tally.done, failed=failed)
+
+        def tell(_: Any, record: Any) -> None:
+            nonlocal failed
+            failed += record.error is not None
+            bar.update(task, advance=1, failed=failed)
+
+        try:
+            tally = run(what, book, jobs=jobs, dask=dask, retry=retry, begun=begun, tell=tell)
+        except KeyboardInterrupt:
+            bar.stop()
+            console.print("Stopped. What was measured is kept; the same command goes on from there.")
+            raise typer.Exit(130) from None
+    console.print(
+        f"{tally.done} of {tally.total} records, {tally.failed} failed: {_beside(plan, ledger)}", soft_wrap=True
+    )
+    if tally.failed:
+        raise typer.Exit(1)
+
+
+@study.command("status")
+def status(plan: Plan, ledger: LedgerFile = None) -> None:
+    """How many records there are and how many to go, by data set, and what failed."""
+    what = Study.from_toml(plan)
+    rows = _rows(plan, ledger, what)
+    table = Table(title=f"{len(rows)} of {len(what)} records")
+    for column in ("data set", "done", "failed", "to go"):
+        table.add_column(column, justify="left" if column == "data set" else "right")
+    each = len(what) // len(what.datasets)
+    for name in what.datasets:
+        mine = [row for row in rows if row["dataset"] == name]
+        failed = sum(row["error"] is not None for row in mine)
+        table.add_row(name, str(len(mine) - failed), str(failed), str(each - len(mine)))
+    console = Console()
+    console.print(table)
+    for row in [row for row in rows if row["error"]][:20]:
+        cell = f"{row['dataset']} {row['mechanism']} {row['frequency']} {row['method']} {row['repeat']}"
+        console.print(f"{cell}: {row['error']}", markup=False, soft_wrap=True)
+
+
+@study.command("export")
+def export(plan: Plan, ledger: LedgerFile = None, out: Out = None) -> None:
+    """Every record as CSV."""
+    _write_csv(_rows(plan, ledger, Study.from_toml(plan)), out)
+
+
+@study.command("compare")
+def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table", out: Out = None) -> None:
+    """Our means beside the paper's: by cell (csv), or by method with the cells that differ most (table)."""
+    differences = compare(summarise(_rows(plan, ledger, Study.from_toml(plan))))
+    if form == "csv":
+        _write_csv([asdict(each) for each in differences], out)
+        return
+    console = Console()
+    table = Table(title="Balanced accuracy: ours and the paper's, over cells")
+    for column in ("method", "cells", "mean |difference|", "mean difference"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for method, (size, off, cells) in per_method(differences).items():
+        table.add_row(method, str(cells), f"{size:.4f}", f"{off:+.4f}")
+    console.print(table)
+    most = Table(title="The cells that differ most")
+    for column in ("data set", "labels", "method", "ours", "paper", "difference"):
+        most.add_column(column)
+    for each in sorted(differences, key=lambda each: -abs(each.off))[:15]:
+        values = f"{each.mean:.3f} ± {each.sd:.3f}", f"{each.published_mean:.3f} ± {each.published_sd:.3f}"
+        most.add_row(each.dataset, f"{each.mechanism} {each.frequency}", each.method, *values, f"{each.off:+.3f}")
+    console.print(most)
+
+
+def _beside(plan: Path, ledger: Path | None) -> Path:
+    return plan.with_suffix(".ledger") if ledger is None else ledger
+
+
+def _rows(plan: Path, ledger: Path | None, what: Study) -> list[dict[str, Any]]:
+    path = _beside(plan, ledger)
+    if not path.exists():
+        raise LedgerError(f"There is no ledger {path} yet. Run the study first: propense study run {plan}")
+    with Ledger(path) as book:
+        return book.rows(what.cells())
+
+
+def _write_csv(rows: list[dict[str, Any]], out: Path | None) -> None:
+    if not rows:
+        raise LedgerError("There is nothing to write: no record of this plan is in the ledger.")
+    with _stream(out) as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@contextmanager
+def _stream(out: Path | None) -> Iterator[TextIO]:
+    if out is None:
+        yield sys.stdout
+        return
+    with out.open("w", newline="") as file:
+        yield file

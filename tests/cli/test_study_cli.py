@@ -1,0 +1,148 @@
+"""`propense study` and `propense datasets`, run as a user runs them."""
+
+import csv
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import data_home
+
+PLAN = """
+datasets = ["wdbc"]
+mechanisms = ["S1"]
+frequencies = [0.3, 0.5]
+methods = ["oracle", "naive", "pglin"]
+repeats = 2
+"""
+
+
+def propense(*arguments, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "propense", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={"COLUMNS": "120", "PATH": "", "PROPENSE_DATA": str(cwd / "home"), **environment},
+    )
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A folder in which a small plan has been run."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "plan.toml").write_text(PLAN)
+    result = propense("study", "run", "plan.toml", "--jobs", "2", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert "12 of 12 records, 0 failed" in result.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_a_study_is_run_once_and_resumed_for_nothing(done):
+    assert (done / "plan.ledger").exists()
+    again = propense("study", "run", "plan.toml", cwd=done)
+    assert again.returncode == 0
+    assert "12 of 12 records" in again.stderr
+
+
+@pytest.mark.slow
+def test_records_are_exported(done):
+    rows = list(csv.DictReader(io.StringIO(propense("study", "export", "plan.toml", cwd=done).stdout)))
+    assert len(rows) == 12
+    assert {"dataset", "mechanism", "frequency", "method", "repeat", "balanced_accuracy"} <= set(rows[0])
+    assert all(0 <= float(row["balanced_accuracy"]) <= 1 for row in rows)
+    propense("study", "export", "plan.toml", "--out", "records.csv", cwd=done)
+    assert len((done / "records.csv").read_text().splitlines()) == 13
+
+
+@pytest.mark.slow
+def test_ours_stands_beside_the_published(done):
+    result = propense("study", "compare", "plan.toml", "--format", "csv", cwd=done)
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert len(rows) == 6
+    wanted = ["dataset", "mechanism", "frequency", "method", "mean", "sd", "published_mean", "published_sd"]
+    assert list(rows[0]) == wanted
+    oracle = next(row for row in rows if (row["method"], row["frequency"]) == ("oracle", "0.5"))
+    assert oracle["published_mean"] == "0.971"
+    table = propense("study", "compare", "plan.toml", cwd=done).stdout
+    assert "mean |difference|" in table
+    assert "The cells that differ most" in table
+
+
+@pytest.mark.slow
+def test_status_tells_what_is_done_and_what_failed(done, tmp_path):
+    assert "12 of 12 records" in propense("study", "status", "plan.toml", cwd=done).stdout
+    plan = PLAN.replace('"pglin"', '{ class = "propense.PGLin", parameters = { ridge = -1.0 } }')
+    (tmp_path / "broken.toml").write_text(plan)
+    result = propense("study", "run", "broken.toml", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "12 of 12 records, 4 failed" in result.stderr
+    status = propense("study", "status", "broken.toml", cwd=tmp_path).stdout
+    assert "InvalidOption: PGLin(ridge=-1.0)" in status
+
+
+@pytest.mark.slow
+def test_an_estimator_beside_the_plan_is_found(tmp_path):
+    (tmp_path / "mine.py").write_text("from propense import Naive\n\n\nclass Mine(Naive):\n    pass\n")
+    (tmp_path / "plan.toml").write_text(PLAN.replace('"pglin"', '{ class = "mine.Mine" }'))
+    result = propense("study", "run", "plan.toml", "--jobs", "2", "--ledger", "other.db", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "other.db").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_ctrl_c_is_one_clear_word(tmp_path):
+    (tmp_path / "plan.toml").write_text(PLAN.replace('"pglin"', '"lbe"').replace("repeats = 2", "repeats = 20"))
+    runner = subprocess.Popen(
+        [sys.executable, "-m", "propense", "study", "run", "plan.toml"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "plan.ledger").exists():
+        time.sleep(0.1)
+    time.sleep(1.0)
+    runner.send_signal(signal.SIGINT)
+    _, words = runner.communicate(timeout=30)
+    assert runner.returncode == 130
+    assert "Stopped. What was measured is kept" in words
+    assert "Traceback" not in words
+
+
+ERRORS = [
+    (["study", "run", "wrong.toml"], "InvalidPlan: wrong.toml: unknown key 'colour'"),
+    (["study", "status", "plan.toml"], "LedgerError: There is no ledger plan.ledger yet"),
+    (["datasets", "describe", "iris"], "InvalidOption: There is no data set 'iris'"),
+    (["datasets", "fetch", "iris"], "InvalidOption: There is no data set 'iris'"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "words"), ERRORS, ids=lambda value: " ".join(value)[:30])
+def test_what_is_wrong_is_one_line(tmp_path, command, words):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "wrong.toml").write_text(PLAN + "colour = 3\n")
+    result = propense(*command, cwd=tmp_path)
+    assert result.returncode == 1
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.slow
+def test_data_sets_are_listed_and_described(tmp_path):
+    listed = propense("datasets", "list", cwd=tmp_path).stdout
+    assert "isolet" in listed
+    assert listed.count(" no ") >= 19
+    if data_home() is not None:
+        assert propense("datasets", "list", cwd=tmp_path, PROPENSE_DATA=str(data_home())).stdout.count(" yes ") == 19
+    described = propense("datasets", "describe", "musk", cwd=tmp_path).stdout
+    for words in ("6598, 1017 positive: musk", "OpenML 1116", "CC BY 4.0", "D. Chapman, A. Jain"):
+        assert words in described
+    fetched = propense("datasets", "fetch", "wdbc", cwd=tmp_path)
+    assert "wdbc: scikit-learn" in fetched.stderr
