@@ -102,10 +102,10 @@ def test_a_wrong_plan_is_refused_with_its_file_and_reason(tmp_path, line):
         Study.from_toml(tmp_path / "plan.toml")
 
 
-@pytest.mark.parametrize("name", ["paper", "tabular", "quick"])
+@pytest.mark.parametrize("name", ["paper", "tabular", "quick", "figures"])
 def test_the_plans_that_come_with_it_are_plans(name):
     study = Study.from_toml(Path(__file__).parents[2] / "studies" / f"{name}.toml")
-    assert len(study) == {"paper": 16_800, "tabular": 13_440, "quick": 300}[name]
+    assert len(study) == {"paper": 16_800, "tabular": 13_440, "quick": 300, "figures": 10_080}[name]
 
 
 def test_a_record_scores_the_truth():
