@@ -75,6 +75,17 @@ def test_ours_stands_beside_the_published(done):
 
 
 @pytest.mark.slow
+def test_tables_are_printed_and_written(done):
+    shown = propense("study", "table", "plan.toml", "--of", "pglin", cwd=done).stdout
+    assert "average rank" in shown
+    assert "Wins/losses/draws of pglin" in shown
+    propense("study", "table", "plan.toml", "--of", "pglin", "--format", "latex", "--out", "t.tex", cwd=done)
+    assert r"\begin{tabular}{lccc}" in (done / "t.tex").read_text()
+    wrong = propense("study", "table", "plan.toml", "--format", "word", cwd=done)
+    assert "InvalidOption: --format word: must be table, markdown, latex, csv." in wrong.stderr
+
+
+@pytest.mark.slow
 def test_status_tells_what_is_done_and_what_failed(done, tmp_path):
     assert "12 of 12 records" in propense("study", "status", "plan.toml", cwd=done).stdout
     plan = PLAN.replace('"pglin"', '{ class = "propense.PGLin", parameters = { ridge = -1.0 } }')

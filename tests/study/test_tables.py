@@ -8,6 +8,7 @@ import pytest
 from conftest import data_home
 from propense.datasets import CATALOGUE
 from propense.study.compare import compare, per_method
+from propense.study.grids import WRITERS, Grid, duel_grid, mean_grids, win_grid
 from propense.study.plan import METHODS
 from propense.study.published import published
 from propense.study.tables import Duel, Summary, average_ranks, duels, summarise, wins
@@ -115,3 +116,37 @@ def test_comparison_is_by_cell_and_by_method():
     assert len(differences) == 1680
     assert max(abs(each.off - 0.01) for each in differences) < 1e-12
     assert per_method(differences)["jerm"] == (pytest.approx(0.01), pytest.approx(0.01), 240)
+
+
+def test_grids_hold_the_papers_tables():
+    grids = mean_grids(published())
+    assert len(grids) == 12
+    first = grids[0]
+    assert first.title == "Balanced accuracy, S1, c = 0.3"
+    assert first.head == ["data set", "oracle", "naive", "sar-em", "lbe", "pglin", "tm", "jerm"]
+    assert first.lines[0][:3] == ["breast-w", "0.952 ± 0.017", "0.529 ± 0.022"]
+    assert first.lines[-1][:2] == ["average rank", "–"]
+    assert len(first.lines) == 21
+    wins_of_jerm = duel_grid(published(), "jerm")
+    assert wins_of_jerm.lines[0][0] == "S1, c = 0.3"
+    assert sum(map(int, wins_of_jerm.lines[0][2].split("/"))) == 20
+    assert len(win_grid(published(), "jerm").lines) == 4
+
+
+def test_grids_are_written_in_three_ways():
+    grid = Grid("A title_1", ["data set", "x"], [["a", "0.5 ± 0.1"], ["b", "–"]])
+    assert WRITERS["markdown"]([grid]).splitlines()[2:] == [
+        "| data set | x |",
+        "| --- | ---: |",
+        "| a | 0.5 ± 0.1 |",
+        "| b | – |",
+    ]
+    latex = WRITERS["latex"]([grid])
+    assert r"a & 0.5 $\pm$ 0.1 \\" in latex
+    assert r"A title\_1" in latex
+    assert latex.count("{") == latex.count("}")
+    assert list(csv.reader(WRITERS["csv"]([grid]).splitlines())) == [
+        ["table", "data set", "x"],
+        ["A title_1", "a", "0.5 ± 0.1"],
+        ["A title_1", "b", "–"],
+    ]

@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from propense.errors import LedgerError
+from propense.errors import InvalidOption, LedgerError
 from propense.study import Ledger, Study, Tally, run
 from propense.study.compare import compare, per_method
+from propense.study.grids import WRITERS, duel_grid, mean_grids, win_grid
 from propense.study.tables import summarise
 
 __all__ = ["study"]
@@ -100,6 +101,32 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
 def export(plan: Plan, ledger: LedgerFile = None, out: Out = None) -> None:
     """Every record as CSV."""
     _write_csv(_rows(plan, ledger, Study.from_toml(plan)), out)
+
+
+@study.command("table")
+def table_study(
+    plan: Plan,
+    ledger: LedgerFile = None,
+    form: Annotated[str, typer.Option("--format", help=f"table, {', '.join(WRITERS)}.")] = "table",
+    of: Annotated[str, typer.Option("--of", help="The method whose wins are counted.")] = "jerm",
+    out: Out = None,
+) -> None:
+    """The paper's tables: mean ± sd and average ranks for each labelling, then wins, losses and draws."""
+    summaries = summarise(_rows(plan, ledger, Study.from_toml(plan)))
+    grids = [*mean_grids(summaries), duel_grid(summaries, of), win_grid(summaries, of)]
+    if form == "table":
+        for grid in grids:
+            shown = Table(title=grid.title)
+            for column in grid.head:
+                shown.add_column(column, justify="left" if column == grid.head[0] else "right")
+            for line in grid.lines:
+                shown.add_row(*line)
+            Console().print(shown)
+        return
+    if form not in WRITERS:
+        raise InvalidOption(f"--format {form}: must be table, {', '.join(WRITERS)}.")
+    with _stream(out) as file:
+        file.write(WRITERS[form](grids))
 
 
 @study.command("compare")

@@ -1,0 +1,109 @@
+"""Tables as plain grids of words, and the ways to write them down."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from propense.study.tables import Setting, Summary, average_ranks, duels, wins
+
+__all__ = ["WRITERS", "Grid", "duel_grid", "mean_grids", "win_grid"]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A title, a head and lines of cells, the first of each the line's name."""
+
+    title: str
+    head: list[str]
+    lines: list[list[str]]
+
+
+def mean_grids(summaries: Sequence[Summary]) -> list[Grid]:
+    """One table for each setting, as in the paper: mean ± sd by data set and method, and the average ranks below."""
+    methods = list(dict.fromkeys(each.method for each in summaries))
+    ranks = average_ranks(summaries)
+    grids = []
+    for setting in dict.fromkeys(each.setting for each in summaries):
+        cells = {(each.dataset, each.method): each for each in summaries if each.setting == setting}
+        lines = [
+            [dataset, *(_mean(cells.get((dataset, method))) for method in methods)]
+            for dataset in dict.fromkeys(dataset for dataset, _ in cells)
+        ]
+        mine = ranks.get(setting, {})
+        lines.append(["average rank", *(f"{mine[method]:.2f}" if method in mine else "–" for method in methods)])
+        grids.append(Grid(f"Balanced accuracy, {_name(setting)}", ["data set", *methods], lines))
+    return grids
+
+
+def duel_grid(summaries: Sequence[Summary], method: str) -> Grid:
+    """Wins/losses/draws of a method against each other one, by the paper's rule (intervals mean ± sd)."""
+    found = duels(summaries, method)
+    others = [name for name in dict.fromkeys(each.method for each in summaries) if name != method]
+    lines = []
+    for setting, line in found.items():
+        cells = [line.get(other) for other in others]
+        shown = ["–" if cell is None else f"{cell.wins}/{cell.losses}/{cell.draws}" for cell in cells]
+        lines.append([_name(setting), *shown])
+    return Grid(f"Wins/losses/draws of {method} over data sets", ["labels", *others], lines)
+
+
+def win_grid(summaries: Sequence[Summary], method: str) -> Grid:
+    """The share of data sets on which the method's mean is higher, over frequencies."""
+    found = wins(summaries, method)
+    others = [name for name in dict.fromkeys(each.method for each in summaries) if name != method]
+    lines = [
+        [name, *(f"{line[other]:.2f}" if other in line else "–" for other in others)] for name, line in found.items()
+    ]
+    return Grid(f"Share of wins of {method}, averaged over frequencies", ["labels", *others], lines)
+
+
+def to_markdown(grids: Sequence[Grid]) -> str:
+    """Markdown tables under their titles."""
+    parts = []
+    for grid in grids:
+        rule = ["---", *["---:"] * (len(grid.head) - 1)]
+        lines = [f"| {' | '.join(line)} |" for line in (grid.head, rule, *grid.lines)]
+        parts.append(f"### {grid.title}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def to_latex(grids: Sequence[Grid]) -> str:
+    """LaTeX tables (booktabs)."""
+    parts = []
+    for grid in grids:
+        lines = [" & ".join(map(_escape, line)) + r" \\" for line in (grid.head, *grid.lines)]
+        body = "\n".join([lines[0], r"\midrule", *lines[1:]])
+        columns = "l" + "c" * (len(grid.head) - 1)
+        parts.append(
+            f"\\begin{{table}}\n\\caption{{{_escape(grid.title)}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n"
+            "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+        )
+    return "\n".join(parts)
+
+
+def to_csv(grids: Sequence[Grid]) -> str:
+    """One CSV: the title of its table, then the cells, with the names of the columns anew for each table."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for grid in grids:
+        writer.writerow(["table", *grid.head])
+        writer.writerows([grid.title, *line] for line in grid.lines)
+    return out.getvalue()
+
+
+WRITERS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv}
+
+
+def _mean(summary: Summary | None) -> str:
+    return "–" if summary is None else f"{summary.mean:.3f} ± {summary.sd:.3f}"
+
+
+def _name(setting: Setting) -> str:
+    return f"{setting[0]}, c = {setting[1]}"
+
+
+def _escape(words: str) -> str:
+    for plain, latex in (("±", r"$\pm$"), ("–", "--"), ("%", r"\%"), ("_", r"\_"), ("&", r"\&")):
+        words = words.replace(plain, latex)
+    return words
