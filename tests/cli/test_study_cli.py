@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from pyarrow import parquet
 
 from conftest import data_home
 
@@ -58,6 +59,13 @@ def test_records_are_exported(done):
     assert all(0 <= float(row["balanced_accuracy"]) <= 1 for row in rows)
     propense("study", "export", "plan.toml", "--out", "records.csv", cwd=done)
     assert len((done / "records.csv").read_text().splitlines()) == 13
+    propense("study", "export", "plan.toml", "--format", "parquet", "--out", "records.parquet", cwd=done)
+    table = parquet.read_table(done / "records.parquet").to_pylist()
+    assert [f"{row['balanced_accuracy']:.12f}" for row in table] == [
+        f"{float(row['balanced_accuracy']):.12f}" for row in rows
+    ]
+    wrong = propense("study", "export", "plan.toml", "--format", "parquet", cwd=done)
+    assert "InvalidOption: --format parquet: must be csv, or parquet with --out FILE." in wrong.stderr
 
 
 @pytest.mark.slow

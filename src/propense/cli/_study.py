@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from propense.errors import InvalidOption, LedgerError
+from propense.errors import InvalidOption, LedgerError, MissingExtra
 from propense.study import Ledger, Study, Tally, run
 from propense.study.compare import compare, per_method
 from propense.study.grids import WRITERS, duel_grid, mean_grids, win_grid
@@ -98,9 +98,20 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
 
 
 @study.command("export")
-def export(plan: Plan, ledger: LedgerFile = None, out: Out = None) -> None:
-    """Every record as CSV."""
-    _write_csv(_rows(plan, ledger, Study.from_toml(plan)), out)
+def export(
+    plan: Plan,
+    ledger: LedgerFile = None,
+    form: Annotated[str, typer.Option("--format", help="csv, or parquet (to a file, --out).")] = "csv",
+    out: Out = None,
+) -> None:
+    """Every record, one a row."""
+    rows = _rows(plan, ledger, Study.from_toml(plan))
+    if form == "csv":
+        _write_csv(rows, out)
+    elif form == "parquet" and out is not None:
+        _write_parquet(rows, out)
+    else:
+        raise InvalidOption(f"--format {form}: must be csv, or parquet with --out FILE.")
 
 
 @study.command("table")
@@ -171,6 +182,15 @@ def _write_csv(rows: list[dict[str, Any]], out: Path | None) -> None:
         writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _write_parquet(rows: list[dict[str, Any]], out: Path) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtra("pyarrow is needed to write Parquet. Install it: pip install 'propense[study]'.") from None
+    parquet.write_table(pyarrow.Table.from_pylist(rows), out)
 
 
 @contextmanager
