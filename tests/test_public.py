@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_all_names_are_there_and_nothing_else_is_public():
     public = {name for name in vars(propense) if not name.startswith("_")}
-    modules = {"errors", "estimators", "labelling", "datasets", "study", "plots", "cli"}
+    modules = {"errors", "estimators", "labelling", "datasets", "study", "plots", "report", "cli"}
     assert public - modules == set(propense.__all__) - {"__version__"}
 
 

@@ -163,6 +163,22 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
     console.print(most)
 
 
+@study.command("report")
+def report(
+    plan: Plan,
+    ledger: LedgerFile = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The page; beside the plan unless given.")] = None,
+) -> None:
+    """One HTML page with every table and figure, which needs no network."""
+    from propense.report import gather_study, render_study
+
+    what = Study.from_toml(plan)
+    page = render_study(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}"))
+    out = plan.with_suffix(".html") if out is None else out
+    out.write_text(page, encoding="utf-8")
+    print(out)
+
+
 def _beside(plan: Path, ledger: Path | None) -> Path:
     return plan.with_suffix(".ledger") if ledger is None else ledger
 
