@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from propense.errors import InvalidPlan, LedgerError
+from propense.errors import InvalidPlan, LedgerError, MissingExtra
 from propense.study import METHODS, Cell, Ledger, Method, Record, Study, measure, run
 from propense.study.measure import choose_columns, prepare
 
@@ -288,3 +288,21 @@ def test_an_estimator_of_ones_own_is_one_line_in_the_plan(tmp_path, monkeypatch)
         assert mine["method"] == "half"
         assert mine["balanced_accuracy"] == naive["balanced_accuracy"]
         assert mine["propensity_error"] is None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # The cluster's own, on its way down.
+def test_the_workers_of_a_dask_cluster_give_the_same(tmp_path, undisturbed):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Ledger(tmp_path / "dask.db") as ledger,
+    ):
+        assert run(SMALL, ledger, dask=cluster.scheduler_address).done == 24
+        assert timeless(ledger.rows(SMALL.cells())) == undisturbed
+
+
+def test_without_dask_the_way_out_is_told(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with Ledger(tmp_path / "l.db") as ledger, pytest.raises(MissingExtra, match=r"propense\[dask\]"):
+        run(SMALL, ledger, dask="tcp://127.0.0.1:1")
