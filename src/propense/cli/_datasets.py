@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from propense.datasets import describe, load, names
-from propense.datasets.home import data_home, find_file
+from propense.datasets import describe, is_here, load, names
+from propense.datasets.home import data_home
 
 __all__ = ["datasets"]
 
@@ -25,7 +25,7 @@ def list_datasets() -> None:
         table.add_column(column, justify="left" if column in ("name", "here") else "right")
     for name in names():
         entry = describe(name)
-        here = "scikit-learn" if name == "wdbc" else "yes" if _file(name) else "no"
+        here = "scikit-learn" if name == "wdbc" else "yes" if is_here(name) else "no"
         table.add_row(name, str(entry.n), str(entry.p), str(entry.positives), here)
     Console().print(table)
 
@@ -60,7 +60,3 @@ def fetch(
             data = load(name, progress=lambda size, task=task: progress.update(task, completed=size))  # type: ignore[misc]
             progress.update(task, total=1, completed=1, visible=False)
             progress.console.print(f"{name}: {data.source}", highlight=False, soft_wrap=True)
-
-
-def _file(name: str) -> bool:
-    return find_file(f"features/{name}.npz" if describe(name).images else f"tabular/{name}.csv.gz") is not None

@@ -1,7 +1,17 @@
 """The twenty data sets of the paper, and data whose truth is known."""
 
 from propense.datasets.catalogue import CATALOGUE, Entry
-from propense.datasets.load import Dataset, describe, load, names
+from propense.datasets.load import Dataset, describe, is_here, load, names
 from propense.datasets.synthetic import DoubleLogistic, make_double_logistic
 
-__all__ = ["CATALOGUE", "Dataset", "DoubleLogistic", "Entry", "describe", "load", "make_double_logistic", "names"]
+__all__ = [
+    "CATALOGUE",
+    "Dataset",
+    "DoubleLogistic",
+    "Entry",
+    "describe",
+    "is_here",
+    "load",
+    "make_double_logistic",
+    "names",
+]

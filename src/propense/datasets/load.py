@@ -12,7 +12,7 @@ from propense.datasets.images import Split, check_split, fetch_features, read_fe
 from propense.datasets.tabular import Progress, Table, check_table, fetch_table, load_wdbc, read_table
 from propense.errors import DownloadFailed, InvalidOption
 
-__all__ = ["Dataset", "describe", "load", "names"]
+__all__ = ["Dataset", "describe", "is_here", "load", "names"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,20 @@ def describe(name: str) -> Entry:
     return CATALOGUE[name]
 
 
+def is_here(name: str) -> bool:
+    """Whether a data set can be loaded without a network.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    bool
+    """
+    return name == "wdbc" or find_file(_relative(describe(name))) is not None
+
+
 def load(name: str, *, download: bool = True, progress: Progress | None = None) -> Dataset:
     """A data set, from the data home or else from the network.
 
@@ -94,9 +108,9 @@ def load(name: str, *, download: bool = True, progress: Progress | None = None) 
     ((569, 30), 212, 'malignant')
     """
     entry = describe(name)
-    relative = f"features/{name}.npz" if entry.images else f"tabular/{name}.csv.gz"
+    relative = _relative(entry)
     path = find_file(relative)
-    if path is None and name != "wdbc" and not download:
+    if not is_here(name) and not download:
         raise DownloadFailed(f"{name} is not in the data home ({data_home() / relative}), and download=False.")
     way_out = f"Delete {path} and fetch again."
     if entry.images:
@@ -109,6 +123,11 @@ def load(name: str, *, download: bool = True, progress: Progress | None = None) 
     table = fetch_table(entry, progress) if path is None else read_table(path)
     check_table(entry, table, way_out)
     return _from_table(entry, table, str(path or data_home() / relative))
+
+
+def _relative(entry: Entry) -> str:
+    """Its file in the data home."""
+    return f"features/{entry.name}.npz" if entry.images else f"tabular/{entry.name}.csv.gz"
 
 
 def _from_table(entry: Entry, table: Table, source: str) -> Dataset:

@@ -9,7 +9,9 @@ from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 
-from propense.errors import MissingExtra
+from propense.datasets import is_here
+from propense.datasets.home import data_home
+from propense.errors import DownloadFailed, MissingExtra
 from propense.study.ledger import Ledger
 from propense.study.measure import Record, measure
 from propense.study.plan import Cell, Study
@@ -66,6 +68,7 @@ def run(
         skipped = done if retry else done | failed
         left = [cell for cell in cells if cell.key not in skipped]
         tally = Tally(len(cells), len(cells) - len(left), 0 if retry else sum(cell.key in failed for cell in cells))
+        _check_data(left)
         if begun:
             begun(tally)
         for cell, record in _measured(left, jobs, dask):
@@ -75,6 +78,16 @@ def run(
             if tell:
                 tell(cell, record)
     return tally
+
+
+def _check_data(cells: list[Cell]) -> None:
+    """One word before the start, rather than a failure for every cell of a set that is not there."""
+    missing = [name for name in dict.fromkeys(cell.dataset for cell in cells) if not is_here(name)]
+    if missing:
+        raise DownloadFailed(
+            f"Not in the data home ({data_home()}): {', '.join(missing)}. Set PROPENSE_DATA to the folder that has "
+            f"them, or fetch them: propense datasets fetch {' '.join(missing)}"
+        )
 
 
 def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[Cell, Record]]:
