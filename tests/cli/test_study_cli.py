@@ -107,11 +107,16 @@ def test_status_tells_what_is_done_and_what_failed(done, tmp_path):
 
 @pytest.mark.slow
 def test_an_estimator_beside_the_plan_is_found(tmp_path):
-    (tmp_path / "mine.py").write_text("from propense import Naive\n\n\nclass Mine(Naive):\n    pass\n")
-    (tmp_path / "plan.toml").write_text(PLAN.replace('"pglin"', '{ class = "mine.Mine" }'))
-    result = propense("study", "run", "plan.toml", "--jobs", "2", "--ledger", "other.db", cwd=tmp_path)
+    """From another folder, which Python would not look into by itself; by every command that reads the plan."""
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "mine.py").write_text("from propense import Naive\n\n\nclass Mine(Naive):\n    pass\n")
+    (tmp_path / "plans" / "plan.toml").write_text(PLAN.replace('"pglin"', '{ class = "mine.Mine" }'))
+    where = ("plans/plan.toml", "--ledger", "other.db")
+    result = propense("study", "run", *where, "--jobs", "2", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "other.db").exists()
+    status = propense("study", "status", *where, cwd=tmp_path)
+    assert "12 of 12 records" in status.stdout, status.stderr
 
 
 @pytest.mark.slow
@@ -136,6 +141,9 @@ def test_ctrl_c_is_one_clear_word(tmp_path):
 
 ERRORS = [
     (["study", "run", "wrong.toml"], "InvalidPlan: wrong.toml: unknown key 'colour'"),
+    (["study", "run", "far.toml"], "heart. Set PROPENSE_DATA to the folder that has them, or fetch them"),
+    (["study", "compare", "plan.toml", "--format", "word"], "InvalidOption: --format word: must be table, csv."),
+    (["study", "compare", "plan.toml", "--out", "x.csv"], "InvalidOption: --out x.csv: a table is only shown"),
     (["study", "status", "plan.toml"], "LedgerError: There is no ledger plan.ledger yet"),
     (["datasets", "describe", "iris"], "InvalidOption: There is no data set 'iris'"),
     (["datasets", "fetch", "iris"], "InvalidOption: There is no data set 'iris'"),
@@ -147,6 +155,7 @@ ERRORS = [
 def test_what_is_wrong_is_one_line(tmp_path, command, words):
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "wrong.toml").write_text(PLAN + "colour = 3\n")
+    (tmp_path / "far.toml").write_text(PLAN.replace('"wdbc"', '"wdbc", "heart"'))
     result = propense(*command, cwd=tmp_path)
     assert result.returncode == 1
     assert words in result.stderr

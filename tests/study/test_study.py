@@ -85,6 +85,7 @@ WRONG_PLANS = {
     'methods = [{ class = "no.such.Thing" }]': "cannot be made from 'no.such.Thing'",
     'methods = [{ class = "propense.Naive", parameters = { colour = 1 } }]': "unexpected keyword",
     'methods = [{ name = "x" }]': "a method is a name, or a table",
+    'methods = [{ class = "propense.Naive", parameters = 3 }]': "a method is a name, or a table",
     'methods = ["tm", "tm"]': "nothing twice",
     "repeats = 0": "repeats=0",
     'protocol = "fair"': "no protocol 'fair'",

@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -38,9 +38,7 @@ def run_study(
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
 ) -> None:
     """Measure what the ledger lacks. Stop it at any moment and run it again: nothing is lost or done twice."""
-    # Estimators of the user's own stand beside the plan.
-    sys.path.insert(0, str(plan.resolve().parent))
-    what = Study.from_toml(plan)
+    what = _read(plan)
     columns = (
         TextColumn("records"),
         BarColumn(),
@@ -80,7 +78,7 @@ def run_study(
 @study.command("status")
 def status(plan: Plan, ledger: LedgerFile = None) -> None:
     """How many records there are and how many to go, by data set, and what failed."""
-    what = Study.from_toml(plan)
+    what = _read(plan)
     rows = _rows(plan, ledger, what)
     table = Table(title=f"{len(rows)} of {len(what)} records")
     for column in ("data set", "done", "failed", "to go"):
@@ -105,7 +103,7 @@ def export(
     out: Out = None,
 ) -> None:
     """Every record, one a row."""
-    rows = _rows(plan, ledger, Study.from_toml(plan))
+    rows = _rows(plan, ledger, _read(plan))
     if form == "csv":
         _write_csv(rows, out)
     elif form == "parquet" and out is not None:
@@ -123,7 +121,8 @@ def table_study(
     out: Out = None,
 ) -> None:
     """The paper's tables: mean ± sd and average ranks for each labelling, then wins, losses and draws."""
-    summaries = summarise(_rows(plan, ledger, Study.from_toml(plan)))
+    _check_format(form, out, list(WRITERS))
+    summaries = summarise(_rows(plan, ledger, _read(plan)))
     grids = [*mean_grids(summaries), duel_grid(summaries, of), win_grid(summaries, of)]
     if form == "table":
         for grid in grids:
@@ -134,8 +133,6 @@ def table_study(
                 shown.add_row(*line)
             Console().print(shown)
         return
-    if form not in WRITERS:
-        raise InvalidOption(f"--format {form}: must be table, {', '.join(WRITERS)}.")
     with _stream(out) as file:
         file.write(WRITERS[form](grids))
 
@@ -143,7 +140,8 @@ def table_study(
 @study.command("compare")
 def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table", out: Out = None) -> None:
     """Our means beside the paper's: by cell (csv), or by method with the cells that differ most (table)."""
-    differences = compare(summarise(_rows(plan, ledger, Study.from_toml(plan))))
+    _check_format(form, out, ["csv"])
+    differences = compare(summarise(_rows(plan, ledger, _read(plan))))
     if form == "csv":
         _write_csv([asdict(each) for each in differences], out)
         return
@@ -172,11 +170,25 @@ def report(
     """One HTML page with every table and figure, which needs no network."""
     from propense.report import gather_study, render_study
 
-    what = Study.from_toml(plan)
+    what = _read(plan)
     page = render_study(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}"))
     out = plan.with_suffix(".html") if out is None else out
     out.write_text(page, encoding="utf-8")
     print(out)
+
+
+def _read(plan: Path) -> Study:
+    """The plan; estimators of the user's own stand beside it."""
+    sys.path.insert(0, str(plan.resolve().parent))
+    return Study.from_toml(plan)
+
+
+def _check_format(form: str, out: Path | None, written: Sequence[str]) -> None:
+    """Refuse a format there is not, and a file for what is only shown."""
+    if form not in ("table", *written):
+        raise InvalidOption(f"--format {form}: must be table, {', '.join(written)}.")
+    if form == "table" and out is not None:
+        raise InvalidOption(f"--out {out}: a table is only shown; to write, say --format {' or '.join(written)}.")
 
 
 def _beside(plan: Path, ledger: Path | None) -> Path:

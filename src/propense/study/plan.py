@@ -172,8 +172,12 @@ def _read_method(given: Any, path: Path) -> Method:
             known = ", ".join(METHODS)
             raise InvalidPlan(f"{path}: there is no method {given!r}. There are: {known}; or give a class.")
         return METHODS[given]
-    keys = {"class", "name", "parameters"}
-    if not isinstance(given, dict) or not isinstance(given.get("class"), str) or set(given) - keys:
+    kinds = {"class": str, "name": str, "parameters": dict}
+    if (
+        not isinstance(given, dict)
+        or "class" not in given
+        or not all(key in kinds and isinstance(value, kinds[key]) for key, value in given.items())
+    ):
         raise InvalidPlan(
             f"{path}: a method is a name, or a table with class (an import path), name and parameters; got {given!r}."
         )
