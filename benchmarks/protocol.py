@@ -8,87 +8,50 @@ Run as ``python benchmarks/protocol.py [--draws 10] [--jobs 2]``.
 """
 
 import argparse
-import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import minmax_scale, scale
 
-from propense import JERM, LBE, SAREM, TM, Oracle, PGLin
-from propense.datasets import load
-from propense.estimators._base import BasePUClassifier
-from propense.labelling import simulate
+from propense.study import METHODS, Cell, measure
+from propense.study.compare import Difference, compare
+from propense.study.tables import Summary
 
-SCALING = {"min-max": minmax_scale, "z-score": scale}
-METHODS: dict[str, BasePUClassifier] = {
-    "JERM": JERM(),
-    "SAR-EM": SAREM(variant="published"),
-    "LBE": LBE(variant="published", random_state=0),
-    "PGLIN": PGLin(),
-    "TM": TM(),
-}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number of the paper: the mean balanced accuracy of a method over ten splits."""
-
-    method: str
-    dataset: str
-    mechanism: str
-    frequency: float
-    published: float
-
-
-CELLS = [
-    Cell("SAR-EM", "Breast-w", "S1", 0.3, 0.740),
-    Cell("SAR-EM", "Breast-w", "S2", 0.3, 0.639),
-    Cell("SAR-EM", "Wdbc", "S1", 0.5, 0.789),
-    Cell("SAR-EM", "Heart", "S1", 0.5, 0.717),
-    Cell("LBE", "Breast-w", "S2", 0.3, 0.837),
-    Cell("LBE", "Breast-w", "S1", 0.5, 0.949),
-    Cell("LBE", "Wdbc", "S1", 0.5, 0.903),
-    Cell("PGLIN", "Breast-w", "S1", 0.5, 0.909),
-    Cell("PGLIN", "Breast-w", "S2", 0.3, 0.717),
-    Cell("PGLIN", "Diabetes", "S1", 0.3, 0.717),
-    Cell("TM", "Heart", "S1", 0.5, 0.783),
-    Cell("TM", "Wdbc", "S1", 0.5, 0.918),
-    Cell("JERM", "Wdbc", "S4", 0.3, 0.749),
-    Cell("JERM", "Wdbc", "S2", 0.3, 0.764),
-    Cell("JERM", "Wdbc", "S1", 0.5, 0.863),
+# What the methods are held to: method, data set, strategy, label frequency.
+SETTINGS = [
+    ("sar-em", "breast-w", "S1", 0.3),
+    ("sar-em", "breast-w", "S2", 0.3),
+    ("sar-em", "wdbc", "S1", 0.5),
+    ("sar-em", "heart", "S1", 0.5),
+    ("lbe", "breast-w", "S2", 0.3),
+    ("lbe", "breast-w", "S1", 0.5),
+    ("lbe", "wdbc", "S1", 0.5),
+    ("pglin", "breast-w", "S1", 0.5),
+    ("pglin", "breast-w", "S2", 0.3),
+    ("pglin", "diabetes", "S1", 0.3),
+    ("tm", "heart", "S1", 0.5),
+    ("tm", "wdbc", "S1", 0.5),
+    ("jerm", "wdbc", "S4", 0.3),
+    ("jerm", "wdbc", "S2", 0.3),
+    ("jerm", "wdbc", "S1", 0.5),
 ]
 
 
-def prepare(name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Features and classes of a set with at most 30 columns, as the paper prepared them: on the whole set, a leak."""
-    data = load(name.lower(), download=False)
-    X = SCALING[data.entry.scaling](np.where(np.isnan(data.X), np.nanmedian(data.X, axis=0), data.X))
-    correlation = np.corrcoef(X.T)
-    return X[:, [j for j in range(X.shape[1]) if not (correlation[:j, j] >= 0.95).any()]], data.y
+def accuracies(method: str, dataset: str, mechanism: str, frequency: float, draw: int) -> list[float]:
+    """Balanced accuracy on each of the ten splits, with one draw of the labels in each."""
+    cells = [Cell(dataset, mechanism, frequency, METHODS[method], split, "paper", draw) for split in range(10)]
+    records = [measure(cell) for cell in cells]
+    wrong = next((record.error for record in records if record.error is not None), None)
+    if wrong is not None:
+        raise RuntimeError(f"{method} on {dataset}: {wrong}")
+    return [record.balanced_accuracy for record in records if record.balanced_accuracy is not None]
 
 
-def mean_accuracy(cell: Cell, draw: int) -> tuple[float, float]:
-    """Mean balanced accuracy over the ten splits, of the method and of ORACLE, with one draw of the labels in each."""
-    X, y = prepare(cell.dataset)
-    scores = []
-    for split in range(10):
-        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=split)
-        oracle = Oracle().fit(X_train, y_train)
-        rng = np.random.default_rng([draw, split])
-        labelled = simulate(X_train, y_train, cell.mechanism, cell.frequency, rng).labelled
-        with warnings.catch_warnings():
-            # TM's hundred rounds often end on the way.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = clone(METHODS[cell.method]).fit(X_train, labelled)
-        scores.append([balanced_accuracy_score(y_test, each.predict(X_test)) for each in (model, oracle)])
-    ours, best = np.mean(scores, axis=0)
-    return float(ours), float(best)
+def beside_the_paper(setting: tuple[str, str, str, float], means: list[float]) -> Difference:
+    """The means of ten splits, one for each draw, beside the paper's one; sd is between the draws."""
+    method, dataset, mechanism, frequency = setting
+    ours = Summary(dataset, mechanism, frequency, method, float(np.mean(means)), float(np.std(means)), len(means))
+    (difference,) = compare([ours])
+    return difference
 
 
 def main() -> None:
@@ -99,12 +62,12 @@ def main() -> None:
     options = parser.parse_args()
     print("| method | data | labels | published | ours | off | sd between draws |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for cell in CELLS:
-        found = Parallel(options.jobs)(delayed(mean_accuracy)(cell, draw) for draw in range(options.draws))
-        ours = np.array([score for score, _ in found])
+    for setting in SETTINGS:
+        found = Parallel(options.jobs)(delayed(accuracies)(*setting, draw) for draw in range(options.draws))
+        each = beside_the_paper(setting, np.mean(found, axis=1).tolist())
         print(
-            f"| {cell.method} | {cell.dataset} | {cell.mechanism} {cell.frequency} | {cell.published:.3f} "
-            f"| {ours.mean():.3f} | {ours.mean() - cell.published:+.3f} | {ours.std():.3f} |",
+            f"| {each.method} | {each.dataset} | {each.mechanism} {each.frequency} | {each.published_mean:.3f} "
+            f"| {each.mean:.3f} | {each.off:+.3f} | {each.sd:.3f} |",
             flush=True,
         )
 

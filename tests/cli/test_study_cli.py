@@ -10,8 +10,11 @@ import time
 
 import pytest
 from pyarrow import parquet
+from rich.console import Console
 
 from conftest import data_home
+from propense.cli import _progress
+from propense.cli._progress import RunProgress
 
 PLAN = """
 datasets = ["wdbc"]
@@ -137,6 +140,22 @@ def test_ctrl_c_is_one_clear_word(tmp_path):
     assert runner.returncode == 130
     assert "Stopped. What was measured is kept" in words
     assert "Traceback" not in words
+
+
+def test_a_log_tells_how_far_a_run_is(monkeypatch):
+    """On a terminal there is a bar; in a log a line for every half minute."""
+    seconds = iter([0.0, 0.0, *range(10, 100, 10)])
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: float(next(seconds)))
+    log = io.StringIO()
+    progress = RunProgress(Console(file=log), 103)
+    with progress.shown():
+        progress.begin(done=3, failed=1)
+        for failed in (False, False, True, False, False, False):
+            progress.advance(failed=failed)
+    assert log.getvalue().splitlines() == [
+        "6 of 103 records, 0.1/s, 16 min left, 2 failed",
+        "9 of 103 records, 0.1/s, 16 min left, 2 failed",
+    ]
 
 
 ERRORS = [

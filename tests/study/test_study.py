@@ -207,6 +207,17 @@ def test_a_second_run_on_one_ledger_is_refused(tmp_path):
         assert run(replace(SMALL, repeats=1), other).done == 12
 
 
+def test_a_folder_that_cannot_be_written_is_told_from_a_second_run(tmp_path):
+    with Ledger(tmp_path / "l.db") as ledger:
+        (tmp_path / "l.db.lock").mkdir()
+        with pytest.raises(LedgerError, match=r"l\.db\.lock cannot be made: unable to open database file"):
+            run(SMALL, ledger)
+        (tmp_path / "l.db.lock").rmdir()
+        (tmp_path / "l.db.lock").write_bytes(b"x" * 4096)
+        with pytest.raises(LedgerError, match=r"l\.db\.lock cannot be written: "):
+            run(SMALL, ledger)
+
+
 def test_a_foreign_or_torn_ledger_is_refused(tmp_path):
     (tmp_path / "text.db").write_text("hello " * 500)
     with pytest.raises(LedgerError, match="no ledger of propense, or damaged"):

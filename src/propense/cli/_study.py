@@ -10,11 +10,11 @@ from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from propense.cli._progress import RunProgress
 from propense.errors import InvalidOption, LedgerError, MissingExtra
-from propense.study import Ledger, Study, Tally, run
+from propense.study import Cell, Ledger, Record, Study, Tally, run
 from propense.study.compare import compare, per_method
 from propense.study.grids import WRITERS, duel_grid, mean_grids, win_grid
 from propense.study.tables import summarise
@@ -39,33 +39,20 @@ def run_study(
 ) -> None:
     """Measure what the ledger lacks. Stop it at any moment and run it again: nothing is lost or done twice."""
     what = _read(plan)
-    columns = (
-        TextColumn("records"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]} failed"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
     console = Console(stderr=True)
-    with Ledger(_beside(plan, ledger)) as book, Progress(*columns, console=console, speed_estimate_period=120) as bar:
-        task = bar.add_task("records", total=len(what), failed=0)
-        failed = 0
+    progress = RunProgress(console, len(what))
 
-        def begun(tally: Tally) -> None:
-            nonlocal failed
-            failed = tally.failed
-            bar.update(task, completed=tally.done, failed=failed)
+    def begun(tally: Tally) -> None:
+        progress.begin(tally.done, tally.failed)
 
-        def tell(_: Any, record: Any) -> None:
-            nonlocal failed
-            failed += record.error is not None
-            bar.update(task, advance=1, failed=failed)
+    def tell(_: Cell, record: Record) -> None:
+        progress.advance(failed=record.error is not None)
 
+    with Ledger(_beside(plan, ledger)) as book:
         try:
-            tally = run(what, book, jobs=jobs, dask=dask, retry=retry, begun=begun, tell=tell)
+            with progress.shown():
+                tally = run(what, book, jobs=jobs, dask=dask, retry=retry, begun=begun, tell=tell)
         except KeyboardInterrupt:
-            bar.stop()
             console.print("Stopped. What was measured is kept; the same command goes on from there.")
             raise typer.Exit(130) from None
     console.print(

@@ -96,11 +96,18 @@ class Ledger:
     def running(self) -> Iterator[None]:
         """Hold the ledger for one run; a second is refused. A killed run lets go by itself."""
         # SQLite's own lock on a file beside it: the system drops it with the process, however that ends.
-        with closing(sqlite3.connect(f"{self.path}.lock", isolation_level=None, timeout=0.0)) as lock:
+        lock = f"{self.path}.lock"
+        try:
+            held = sqlite3.connect(lock, isolation_level=None, timeout=0.0)
+        except sqlite3.OperationalError as error:
+            raise LedgerError(f"{lock} cannot be made: {error}. A run needs a folder it may write to.") from None
+        with closing(held):
             try:
-                lock.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
-                raise LedgerError(
-                    f"{self.path} is in use by another run. Wait for it, or give another ledger."
-                ) from None
+                held.execute("BEGIN EXCLUSIVE")
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                    words = f"{self.path} is in use by another run. Wait for it, or give another ledger."
+                else:
+                    words = f"{lock} cannot be written: {error}. A run needs a folder it may write to."
+                raise LedgerError(words) from None
             yield

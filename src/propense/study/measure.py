@@ -2,27 +2,29 @@
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import mutual_info_classif
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from propense._maths.logistic import logit, sigmoid
 from propense.datasets import load
 from propense.estimators import Oracle
 from propense.labelling import MECHANISMS, Labelling, class_score, draw_labels, simulate
-from propense.study.plan import Cell
+from propense.study.plan import METHODS, Cell
+from propense.study.scores import area_under_curve, counted, log_loss
 
 __all__ = ["Prepared", "Record", "measure", "prepare"]
 
 # At most so many columns, the most informative of the class; the paper's number.
 _WIDEST = 30
 _ALIKE = 0.95
+# Stands where the method does not matter.
+_ANY = METHODS["oracle"]
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,7 @@ def measure(cell: Cell) -> Record:
 
 
 def _score(cell: Cell, data: Prepared) -> Record:
-    # Labels by the mechanism's own generator, so that methods are paired and other mechanisms move nothing.
-    rng = cell.rng("labels", cell.mechanism, repr(cell.frequency))
-    drawn = _label(cell, data, rng)
+    drawn = _label(replace(cell, method=_ANY))
     model = cell.method.make()
     if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
         model.set_params(random_state=int(cell.rng("method", cell.method.name).integers(2**31)))
@@ -82,13 +82,14 @@ def _score(cell: Cell, data: Prepared) -> Record:
     if hasattr(model, "predict_propensity") and not isinstance(model, Oracle):
         positive = data.y_train
         propensity_error = float(np.abs(model.predict_propensity(data.X_train) - drawn.propensity)[positive].mean())
+    balanced_accuracy, accuracy, f1 = counted(data.y_test, predicted)
     prior = getattr(model, "prior_", None)
     return Record(
-        balanced_accuracy=float(balanced_accuracy_score(data.y_test, predicted)),
-        accuracy=float(accuracy_score(data.y_test, predicted)),
-        auc=float(roc_auc_score(data.y_test, posterior)),
-        f1=float(f1_score(data.y_test, predicted, zero_division=0.0)),
-        log_loss=float(log_loss(data.y_test, np.clip(posterior, 1e-15, 1 - 1e-15), labels=[False, True])),
+        balanced_accuracy=balanced_accuracy,
+        accuracy=accuracy,
+        f1=f1,
+        auc=area_under_curve(data.y_test, posterior),
+        log_loss=log_loss(data.y_test, posterior),
         propensity_error=propensity_error,
         prior_error=None if prior is None else float(abs(prior - data.y_train.mean())),
         seconds=seconds,
@@ -97,7 +98,12 @@ def _score(cell: Cell, data: Prepared) -> Record:
     )
 
 
-def _label(cell: Cell, data: Prepared, rng: np.random.Generator) -> Labelling:
+@lru_cache(maxsize=1)
+def _label(cell: Cell) -> Labelling:
+    """The labels of a cell, which the methods share."""
+    data = prepare(cell.dataset, cell.protocol, cell.repeat, cell.seed)
+    # By the mechanism's own generator, so that other mechanisms in the plan move nothing.
+    rng = cell.rng("labels", cell.mechanism, repr(cell.frequency))
     mechanism = MECHANISMS[cell.mechanism]
     if cell.protocol == "clean" or mechanism.follows != "class":
         return simulate(data.X_train, data.y_train, mechanism, cell.frequency, rng)

@@ -1,0 +1,68 @@
+"""How far a run is, while it runs: a bar on a terminal, a line now and then in a log."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+__all__ = ["RunProgress"]
+
+# Seconds between two lines of a log.
+_PAUSE = 30.0
+
+
+class RunProgress:
+    """Records done and to go, the rate, the time left and the failures.
+
+    Parameters
+    ----------
+    console : Console
+    total : int
+        Records in the plan.
+    """
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console, self._total = console, total
+        self._done = self._failed = self._before = 0
+        self._start = self._told = time.monotonic()
+        columns = (
+            TextColumn("records"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[failed]} failed"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        self._bar = Progress(*columns, console=console, speed_estimate_period=120, disable=not console.is_terminal)
+        self._task = self._bar.add_task("records", total=total, failed=0, rate="")
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """The bar, as long as this lasts."""
+        with self._bar:
+            yield
+
+    def begin(self, done: int, failed: int) -> None:
+        """From here: what earlier runs have done."""
+        self._done = self._before = done
+        self._failed = failed
+        self._start = time.monotonic()
+        self._bar.update(self._task, completed=done, failed=failed)
+
+    def advance(self, *, failed: bool) -> None:
+        """One record more."""
+        self._done += 1
+        self._failed += failed
+        now = time.monotonic()
+        rate = (self._done - self._before) / max(now - self._start, 1e-9)
+        self._bar.update(self._task, advance=1, failed=self._failed, rate=f"{rate:.1f}/s")
+        if not self._console.is_terminal and now - self._told >= _PAUSE:
+            self._told = now
+            left = (self._total - self._done) / rate / 60.0
+            self._console.print(
+                f"{self._done} of {self._total} records, {rate:.1f}/s, {left:.0f} min left, {self._failed} failed",
+                soft_wrap=True,
+            )
