@@ -1,6 +1,10 @@
 """Learning from positive and unlabelled data when the chance of a label depends on the instance."""
 
-from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
 
 __all__ = [
     "JERM",
@@ -16,3 +20,19 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_ROOMS = ("datasets", "errors", "estimators", "labelling", "plots", "report", "study", "tables")
+
+
+def __getattr__(name: str) -> Any:
+    """Public names, imported when they are asked for: scikit-learn takes a second, which `propense --help` need not."""
+    if name in _ROOMS:
+        return import_module(f"propense.{name}")
+    if name in __all__:
+        value = globals()[name] = getattr(import_module("propense.estimators"), name)
+        return value
+    raise AttributeError(f"module 'propense' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

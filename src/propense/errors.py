@@ -9,6 +9,7 @@
     ├── MissingExtra                  an optional package is not installed (also an ImportError)
     └── InvalidInput (also a ValueError)
         ├── InvalidPlan               a study's plan names what there is not
+        ├── InvalidTable              a file is no table, or a column is not what it should be
         ├── InvalidFeatures           X: not finite, wrong columns, too few rows
         ├── InvalidLabels             y: not two values
         │   ├── NoLabelledInstances   nobody carries the label
@@ -27,6 +28,7 @@ __all__ = [
     "InvalidOption",
     "InvalidPlan",
     "InvalidPropensity",
+    "InvalidTable",
     "InvalidWeights",
     "LedgerError",
     "MissingExtra",
@@ -62,6 +64,10 @@ class InvalidInput(PropenseError, ValueError):
 
 class InvalidPlan(InvalidInput):
     """A study's plan is not one: an unknown key, data set, mechanism or method, or a value out of range."""
+
+
+class InvalidTable(InvalidInput):
+    """A file is no table that can be read, or one of its columns is missing or not what it should be."""
 
 
 class InvalidFeatures(InvalidInput):

@@ -1,5 +1,6 @@
 """The command `propense`: parse, call, print."""
 
+import os
 import sys
 
 from propense.errors import PropenseError
@@ -8,7 +9,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line, or say what it needs."""
+    """Run the command line, or say what it needs; what is wrong is one line and exit status 2."""
     try:
         from propense.cli._app import app
     except ModuleNotFoundError as error:
@@ -18,4 +19,12 @@ def main() -> None:
     try:
         app()
     except PropenseError as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell, and Python's last flush must not try.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

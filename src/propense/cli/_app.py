@@ -6,6 +6,7 @@ import typer
 
 from propense.cli._datasets import datasets
 from propense.cli._study import study
+from propense.cli._table import fit, inspect, methods, score
 
 __all__ = ["app"]
 
@@ -18,6 +19,8 @@ app = typer.Typer(
 )
 
 
+for command in (fit, score, inspect, methods):
+    app.command()(command)
 app.add_typer(study, name="study")
 app.add_typer(datasets, name="datasets")
 

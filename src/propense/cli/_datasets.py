@@ -3,12 +3,6 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-from rich.table import Table
-
-from propense.datasets import describe, is_here, load, names
-from propense.datasets.home import data_home
 
 __all__ = ["datasets"]
 
@@ -20,6 +14,12 @@ Name = Annotated[str, typer.Argument(help="A name of `propense datasets list`.")
 @datasets.command("list")
 def list_datasets() -> None:
     """Name, size and place of every data set."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from propense.datasets import describe, is_here, names
+    from propense.datasets.home import data_home
+
     table = Table(title=f"Data home: {data_home()}")
     for column in ("name", "rows", "columns", "positives", "here"):
         table.add_column(column, justify="left" if column in ("name", "here") else "right")
@@ -33,6 +33,10 @@ def list_datasets() -> None:
 @datasets.command("describe")
 def describe_dataset(name: Name) -> None:
     """All that the catalogue says of a data set."""
+    from rich.console import Console
+
+    from propense.datasets import describe
+
     entry = describe(name)
     console = Console(soft_wrap=True)
     for label, value in (
@@ -51,6 +55,11 @@ def fetch(
     names_wanted: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="All tables if none.")] = None,
 ) -> None:
     """Download data sets into the data home, those that are not there."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    from propense.datasets import describe, load, names
+
     wanted = names_wanted or [name for name in names() if not describe(name).images]
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:

@@ -6,18 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from propense.cli._progress import RunProgress
 from propense.errors import InvalidOption, LedgerError, MissingExtra
-from propense.study import Cell, Ledger, Record, Study, Tally, run
-from propense.study.compare import compare, per_method
-from propense.study.grids import WRITERS, duel_grid, mean_grids, win_grid
-from propense.study.tables import summarise
+
+if TYPE_CHECKING:
+    from propense.study import Cell, Record, Study, Tally
 
 __all__ = ["study"]
 
@@ -38,20 +34,26 @@ def run_study(
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
 ) -> None:
     """Measure what the ledger lacks. Stop it at any moment and run it again: nothing is lost or done twice."""
+    from rich.console import Console
+
+    from propense.cli._progress import RunProgress
+    from propense.study import Ledger
+    from propense.study import run as run_cells
+
     what = _read(plan)
     console = Console(stderr=True)
     progress = RunProgress(console, len(what))
 
-    def begun(tally: Tally) -> None:
+    def begun(tally: "Tally") -> None:
         progress.begin(tally.done, tally.failed)
 
-    def tell(_: Cell, record: Record) -> None:
+    def tell(_: "Cell", record: "Record") -> None:
         progress.advance(failed=record.error is not None)
 
     with Ledger(_beside(plan, ledger)) as book:
         try:
             with progress.shown():
-                tally = run(what, book, jobs=jobs, dask=dask, retry=retry, begun=begun, tell=tell)
+                tally = run_cells(what, book, jobs=jobs, dask=dask, retry=retry, begun=begun, tell=tell)
         except KeyboardInterrupt:
             console.print("Stopped. What was measured is kept; the same command goes on from there.")
             raise typer.Exit(130) from None
@@ -65,6 +67,9 @@ def run_study(
 @study.command("status")
 def status(plan: Plan, ledger: LedgerFile = None) -> None:
     """How many records there are and how many to go, by data set, and what failed."""
+    from rich.console import Console
+    from rich.table import Table
+
     what = _read(plan)
     rows = _rows(plan, ledger, what)
     table = Table(title=f"{len(rows)} of {len(what)} records")
@@ -103,11 +108,17 @@ def export(
 def table_study(
     plan: Plan,
     ledger: LedgerFile = None,
-    form: Annotated[str, typer.Option("--format", help=f"table, {', '.join(WRITERS)}.")] = "table",
+    form: Annotated[str, typer.Option("--format", help="table, markdown, latex or csv.")] = "table",
     of: Annotated[str, typer.Option("--of", help="The method whose wins are counted.")] = "jerm",
     out: Out = None,
 ) -> None:
     """The paper's tables: mean ± sd and average ranks for each labelling, then wins, losses and draws."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from propense.study.grids import WRITERS, duel_grid, mean_grids, win_grid
+    from propense.study.tables import summarise
+
     _check_format(form, out, list(WRITERS))
     summaries = summarise(_rows(plan, ledger, _read(plan)))
     grids = [*mean_grids(summaries), duel_grid(summaries, of), win_grid(summaries, of)]
@@ -127,6 +138,12 @@ def table_study(
 @study.command("compare")
 def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table", out: Out = None) -> None:
     """Our means beside the paper's: by cell (csv), or by method with the cells that differ most (table)."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from propense.study.compare import compare, per_method
+    from propense.study.tables import summarise
+
     _check_format(form, out, ["csv"])
     differences = compare(summarise(_rows(plan, ledger, _read(plan))))
     if form == "csv":
@@ -164,8 +181,10 @@ def report(
     print(out)
 
 
-def _read(plan: Path) -> Study:
+def _read(plan: Path) -> "Study":
     """The plan; estimators of the user's own stand beside it."""
+    from propense.study import Study
+
     sys.path.insert(0, str(plan.resolve().parent))
     return Study.from_toml(plan)
 
@@ -182,7 +201,9 @@ def _beside(plan: Path, ledger: Path | None) -> Path:
     return plan.with_suffix(".ledger") if ledger is None else ledger
 
 
-def _rows(plan: Path, ledger: Path | None, what: Study) -> list[dict[str, Any]]:
+def _rows(plan: Path, ledger: Path | None, what: "Study") -> list[dict[str, Any]]:
+    from propense.study import Ledger
+
     path = _beside(plan, ledger)
     if not path.exists():
         raise LedgerError(f"There is no ledger {path} yet. Run the study first: propense study run {plan}")

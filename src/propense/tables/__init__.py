@@ -1,0 +1,24 @@
+"""For the person with a table: files read and written in batches, columns understood, a model of them."""
+
+from propense.tables.files import TableFile, TableWriter, written_whole
+from propense.tables.groups import Group, Grouping
+from propense.tables.model import METHODS, Scores, TableFit, TableModel, fit_table
+from propense.tables.schema import Column, Schema
+from propense.tables.scoring import Scored, score_file
+
+__all__ = [
+    "METHODS",
+    "Column",
+    "Group",
+    "Grouping",
+    "Schema",
+    "Scored",
+    "Scores",
+    "TableFile",
+    "TableFit",
+    "TableModel",
+    "TableWriter",
+    "fit_table",
+    "score_file",
+    "written_whole",
+]

@@ -1,0 +1,230 @@
+"""Tables on disk, read and written a batch at a time: CSV (also gzipped), Parquet and Arrow."""
+
+import csv
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from propense.errors import InvalidTable, MissingExtra
+
+__all__ = ["SUFFIXES", "TableFile", "TableWriter", "need_arrow", "written_whole"]
+
+# What a file's name ends with, and what it then holds.
+SUFFIXES = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+# Bytes of text read at a time, and rows of the other formats: some tens of megabytes once they are numbers.
+_BLOCK, _ROWS = 4 << 20, 1 << 16
+_SEPARATORS = ",;\t|"
+
+
+def need_arrow() -> Any:
+    """pyarrow, or a word on how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtra("pyarrow is needed to read tables. Install it: pip install 'propense[cli]'.") from None
+    return pyarrow
+
+
+class TableFile:
+    """A table that stays on disk.
+
+    Cells of a CSV file are handed over as the text that stands there; the other formats keep their types.
+
+    Parameters
+    ----------
+    path : Path
+        Its name tells the format.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self._format = _format_of(self.path)
+        self._arrow = need_arrow()
+        if not self.path.exists():
+            raise InvalidTable(f"{self.path}: there is no such file.")
+        if not self.path.is_file():
+            raise InvalidTable(f"{self.path} is no file.")
+        self.columns = self._read_names()
+
+    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Record batches in the order of the file, of all columns or some."""
+        wanted = self.columns if columns is None else columns
+        with self._told():
+            if self._format == "csv":
+                yield from self._csv_batches(wanted)
+            elif self._format == "parquet":
+                from pyarrow import parquet
+
+                with parquet.ParquetFile(self.path) as file:
+                    yield from file.iter_batches(_ROWS, columns=wanted)
+            else:
+                yield from self._arrow_batches(wanted)
+
+    def read(self, columns: list[str] | None = None) -> Any:
+        """The whole table, or some columns, in memory."""
+        batches = list(self.batches(columns))
+        if not sum(batch.num_rows for batch in batches):
+            raise InvalidTable(f"{self.path} holds no rows.")
+        with self._told():
+            return self._arrow.Table.from_batches(batches).combine_chunks()
+
+    def _read_names(self) -> list[str]:
+        with self._told():
+            names = self._csv_names() if self._format == "csv" else self._typed_names()
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidTable(f"{self.path} has two columns called {twice!r}. Give each a name of its own.")
+        return names
+
+    def _csv_names(self) -> list[str]:
+        # Read without regard to rows below: whatever is wrong there is told when they are read.
+        with self._open_text() as file:
+            line = file.readline(1 << 20)
+        if not line.strip():
+            raise InvalidTable(f"{self.path} is empty: the first line must hold the names of the columns.")
+        text = line.decode("utf-8-sig")
+        self._separator = max(_SEPARATORS, key=text.count)
+        return [name.strip() for name in next(csv.reader([text], delimiter=self._separator))]
+
+    def _open_text(self) -> Any:
+        return gzip.open(self.path, "rb") if self.path.name.endswith(".gz") else self.path.open("rb")
+
+    def _first_bad_line(self) -> str:
+        """Where a CSV file stops being one, if a plain reading of it finds the place."""
+        with self._open_text() as file:
+            lines = (line.decode("utf-8") for line in file)
+            reader = csv.reader(lines, delimiter=self._separator)
+            try:
+                for row in reader:
+                    if row and len(row) != len(self.columns):
+                        return f" (line {reader.line_num}: {len(row)} cells under {len(self.columns)} names)"
+            except UnicodeDecodeError:
+                return f" (line {reader.line_num + 1} is not UTF-8)"
+            except (csv.Error, EOFError, OSError):
+                pass
+        return ""
+
+    def _typed_names(self) -> list[str]:
+        if self._format == "parquet":
+            from pyarrow import parquet
+
+            return list(parquet.read_schema(self.path).names)
+        with self._arrow.OSFile(str(self.path)) as source:
+            return list(self._arrow.ipc.open_file(source).schema.names)
+
+    def _csv_batches(self, wanted: list[str]) -> Iterator[Any]:
+        from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
+
+        text = self._arrow.string()
+        try:
+            yield from open_csv(
+                self.path,
+                # The header is skipped, not read: its names are known.
+                read_options=ReadOptions(block_size=_BLOCK, column_names=self.columns, skip_rows=1),
+                parse_options=ParseOptions(delimiter=self._separator, newlines_in_values=True),
+                convert_options=ConvertOptions(
+                    column_types=dict.fromkeys(self.columns, text), strings_can_be_null=False, include_columns=wanted
+                ),
+            )
+        except self._arrow.ArrowInvalid as error:
+            raise InvalidTable(
+                f"{self.path} cannot be read as csv: {_first_line(error)}{self._first_bad_line()}."
+            ) from None
+
+    def _arrow_batches(self, wanted: list[str]) -> Iterator[Any]:
+        with self._arrow.memory_map(str(self.path)) as source:
+            reader = self._arrow.ipc.open_file(source)
+            for number in range(reader.num_record_batches):
+                batch = reader.get_batch(number).select(wanted)
+                for start in range(0, batch.num_rows, _ROWS):
+                    yield batch.slice(start, _ROWS)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What the reader finds wrong, said with the file's name."""
+        try:
+            yield
+        except UnicodeDecodeError:
+            raise InvalidTable(f"{self.path} is not UTF-8 text. Save it as UTF-8.") from None
+        except (self._arrow.ArrowException, OSError, EOFError) as error:
+            raise InvalidTable(f"{self.path} cannot be read as {self._format}: {_first_line(error)}.") from None
+
+
+class TableWriter:
+    """Writes batches of one schema to a file of the format its name tells.
+
+    Parameters
+    ----------
+    path : Path
+    like : str
+        A file name that tells the format.
+    schema : pyarrow.Schema
+    """
+
+    def __init__(self, path: Path, like: str, schema: Any) -> None:
+        arrow = need_arrow()
+        self._format = _format_of(Path(like))
+        if self._format == "parquet":
+            from pyarrow import parquet
+
+            self._sink: Any = None
+            self._writer: Any = parquet.ParquetWriter(path, schema)
+        elif self._format == "arrow":
+            self._sink = arrow.OSFile(str(path), "wb")
+            self._writer = arrow.ipc.new_file(self._sink, schema)
+        else:
+            from pyarrow.csv import CSVWriter, WriteOptions
+
+            # Closed in close(), with the writer that needs it until then.
+            self._sink = gzip.open(path, "wb", 6) if like.endswith(".gz") else path.open("wb")  # noqa: SIM115
+            options = WriteOptions(
+                delimiter="\t" if ".tsv" in Path(like).suffixes else ",", quoting_style="needed", include_header=True
+            )
+            self._writer = CSVWriter(self._sink, schema, write_options=options)
+
+    def write(self, batch: Any) -> None:
+        """Append a batch."""
+        if self._format == "parquet":
+            self._writer.write_batch(batch)
+        else:
+            self._writer.write(batch)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+        if self._sink is not None:
+            self._sink.close()
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[Path]:
+    """A path to write to; what was written appears at `target` at once, whole, or not at all."""
+    try:
+        with TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
+            path = Path(folder) / "file"
+            yield path
+            path.replace(target)
+    except OSError as error:
+        raise InvalidTable(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def _format_of(path: Path) -> str:
+    for suffix, name in SUFFIXES.items():
+        if path.name.lower().endswith(suffix):
+            return name
+    raise InvalidTable(f"{path}: the name must end with {', '.join(SUFFIXES)}.")

@@ -1,0 +1,85 @@
+"""Who is under-labelled: of the positives in each group of a column, the share that carries a label."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense.tables.schema import MISSING, Column, Schema
+
+__all__ = ["Group", "Grouping", "group_labels"]
+
+# Numbers are cut into so many groups of about as many rows.
+_PARTS = 4
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some rows: how many, how many of them labelled, and how many positive by the model's estimate."""
+
+    name: str
+    rows: int
+    labelled: int
+    positives: float
+
+    @property
+    def frequency(self) -> float:
+        """The share of the positives that is labelled."""
+        return self.labelled / self.positives if self.positives else float("nan")
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of one column, and how unlike they are labelled."""
+
+    column: str
+    groups: tuple[Group, ...]
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the labelled share over the positives: 0 where groups are labelled alike."""
+        positives = np.array([group.positives for group in self.groups])
+        shares = np.array([group.labelled for group in self.groups]) / np.maximum(positives, 1e-12)
+        if positives.sum() == 0:
+            return 0.0
+        mean = np.average(shares, weights=positives)
+        return float(np.sqrt(np.average((shares - mean) ** 2, weights=positives)))
+
+
+def group_labels(
+    schema: Schema, matrix: NDArray[np.float64], labelled: NDArray[np.bool_], positive: NDArray[np.float64]
+) -> list[Grouping]:
+    """Every column's groups, the column most unlike labelled first; `positive` is P(Y=1 | x, s) of every row."""
+    groupings = []
+    for j, column in enumerate(schema.columns):
+        names, codes = _cut(column, matrix[:, j])
+        groups = [
+            Group(name, int(rows.sum()), int(labelled[rows].sum()), float(positive[rows].sum()))
+            for name, rows in ((name, codes == code) for code, name in enumerate(names))
+            if rows.any()
+        ]
+        groupings.append(Grouping(column.name, tuple(groups)))
+    return sorted(groupings, key=lambda grouping: -grouping.spread)
+
+
+def _cut(column: Column, values: NDArray[np.float64]) -> tuple[Sequence[str], NDArray[np.intp]]:
+    """The names of the groups, and the group of each row."""
+    if column.kind == "category":
+        return column.levels, values.astype(np.intp)
+    missing = np.isnan(values)
+    known = values[~missing]
+    if column.kind == "truth":
+        names, codes = ["false", "true"], np.where(missing, 2, values > 0)
+    elif len(distinct := np.unique(known)) <= _PARTS:
+        names, codes = [f"{value:.4g}" for value in distinct], np.searchsorted(distinct, values)
+    else:
+        # Cuts are values that occur, so that rows of one value are never parted.
+        shares = np.linspace(0, 1, _PARTS + 1)[1:-1]
+        cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
+        cuts = cuts[cuts < known.max()]
+        ends = [f"≤ {cuts[0]:.4g}", *(f"{low:.4g} to {high:.4g}" for low, high in pairwise(cuts))]
+        names, codes = [*ends, f"> {cuts[-1]:.4g}"], np.searchsorted(cuts, values)
+    codes = np.where(missing, len(names), codes)
+    return [*names, MISSING], codes.astype(np.intp)

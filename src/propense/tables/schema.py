@@ -1,0 +1,133 @@
+"""What the columns of a table are, and the table as a matrix of numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense.errors import InvalidTable
+from propense.tables.cells import as_numbers, as_text, as_truths, first_refused, is_categorical, is_dated, is_flat
+
+__all__ = ["MISSING", "OTHER", "Column", "Schema", "infer_schema"]
+
+# How levels that are no value of the column are called.
+MISSING, OTHER = "(missing)", "(other)"
+# A category has at most so many levels of its own, each of at least so many rows; the rest are OTHER.
+_LEVELS, _ROWS = 30, 5
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "truth", "category"}
+        Truths are the numbers 0 and 1.
+    levels : tuple of str
+        Of a category: its levels, the most frequent first.
+    """
+
+    name: str
+    kind: str
+    levels: tuple[str, ...] = ()
+
+    def encode(self, cells: Any, where: str, first_row: int) -> NDArray[np.float64]:
+        """Numbers, NaN where missing; of a category the number of the level, −1 where there is none."""
+        if self.kind == "category":
+            return self._encode_levels(cells)
+        numbers = as_truths(cells) if self.kind == "truth" else as_numbers(cells)
+        if numbers is None:
+            place, value = first_refused(cells, as_truths if self.kind == "truth" else as_numbers)
+            wanted = "true or false" if self.kind == "truth" else "a number"
+            row = first_row + place + 1
+            raise InvalidTable(f"{where}, column {self.name!r}, row {row}: {value!r} where {wanted} is expected.")
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            row = first_row + int(np.flatnonzero(infinite)[0]) + 1
+            raise InvalidTable(
+                f"{where}, column {self.name!r}, row {row}: an infinite number. Write a finite one, or leave it empty."
+            )
+        return numbers
+
+    def _encode_levels(self, cells: Any) -> NDArray[np.float64]:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        text = as_text(cells)
+        codes = compute.index_in(text, value_set=pa.array(self.levels, pa.string()))
+        codes = codes.fill_null(self.levels.index(OTHER) if OTHER in self.levels else -1)
+        missing = self.levels.index(MISSING) if MISSING in self.levels else -1
+        codes = compute.if_else(compute.is_null(text), pa.scalar(missing, pa.int32()), codes)
+        return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns a model was fitted on, in their order."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    def check(self, names: Sequence[str], where: str) -> None:
+        """Refuse a table that lacks a column."""
+        missing = [name for name in self.names if name not in names]
+        if missing:
+            shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
+            raise InvalidTable(f"{where} lacks columns that the model was fitted on: {shown}.")
+
+    def encode(self, table: Any, where: str, first_row: int = 0) -> NDArray[np.float64]:
+        """The table as a matrix, a column each; `where` and `first_row` tell errors the place."""
+        out = np.empty((table.num_rows, len(self.columns)), order="F")
+        for j, column in enumerate(self.columns):
+            out[:, j] = column.encode(table.column(column.name), where, first_row)
+        return out
+
+
+def infer_schema(
+    table: Any, names: Sequence[str], where: str, categorical: Sequence[str] = ()
+) -> tuple[Schema, list[str]]:
+    """What each of the named columns is, and the names of those that are empty and left out."""
+    columns = [_infer_column(name, table.column(name), where, name in categorical) for name in names]
+    empty = [name for name, column in zip(names, columns, strict=True) if column is None]
+    return Schema(tuple(column for column in columns if column is not None)), empty
+
+
+def _infer_column(name: str, cells: Any, where: str, categorical: bool) -> Column | None:
+    if not is_flat(cells):
+        raise InvalidTable(
+            f"{where}, column {name!r} holds {cells.type}, no single values. Leave it out: --drop {name!r}"
+        )
+    if is_dated(cells):
+        raise InvalidTable(
+            f"{where}, column {name!r} holds dates. Turn them into numbers such as an age, or leave them out: "
+            f"--drop {name!r}"
+        )
+    if as_text(cells).null_count == len(cells):
+        return None
+    if not categorical and not is_categorical(cells):
+        if as_truths(cells) is not None:
+            return Column(name, "truth")
+        if as_numbers(cells) is not None:
+            return Column(name, "number")
+    return Column(name, "category", _levels(name, as_text(cells), where))
+
+
+def _levels(name: str, text: Any, where: str) -> tuple[str, ...]:
+    """The levels of a category, the most frequent first, ties by name."""
+    counts = {pair["values"]: pair["counts"] for pair in text.value_counts().to_pylist()}
+    missing = counts.pop(None, 0)
+    if len(counts) > _LEVELS and sum(count == 1 for count in counts.values()) > len(counts) / 2:
+        raise InvalidTable(
+            f"{where}, column {name!r} holds {len(counts)} different words, most of them once: a name or free text, no "
+            f"category. If it names the rows, say --id {name!r}; else leave it out: --drop {name!r}"
+        )
+    ordered = sorted(counts, key=lambda value: (-counts[value], value))
+    kept = [value for value in ordered[:_LEVELS] if counts[value] >= _ROWS] or ordered[:1]
+    return (*kept, *[OTHER] * (len(kept) < len(counts)), *[MISSING] * bool(missing))
