@@ -17,12 +17,12 @@ def show_fit(found: TableFit, name: str) -> None:
     """Rows and columns, the method beside the naive baseline, who is under-labelled, and what to beware of."""
     console = Console(highlight=False)
     n, labelled = len(found.labelled), int(found.labelled.sum())
-    kinds = Counter(column.kind for column in found.model.schema.columns)
+    kinds = Counter(column.kind for column in found.schema.columns)
     words = {"number": "numbers", "truth": "true/false", "category": "categories"}
     columns = ", ".join(f"{count} {words[kind]}" for kind, count in kinds.items())
     console.print(f"{name}: {n:,} rows, {labelled:,} labelled; {sum(kinds.values())} columns: {columns}.", markup=False)
     console.print(_estimates(found))
-    console.print(_under_labelled(found.groups[:_SHOWN], found.model.estimator.label_frequency_))
+    console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_))
     for note in found.notes:
         console.print(f"Note: {note}", markup=False, soft_wrap=True)
 
@@ -32,8 +32,8 @@ def _estimates(found: TableFit) -> Table:
     table = Table(title="How many are positive?")
     table.add_column("")
     table.add_column("unlabelled taken for negative (naive)", justify="right")
-    table.add_column(found.method, justify="right")
-    estimator = found.model.estimator
+    table.add_column(type(found.estimator).__name__, justify="right")
+    estimator = found.estimator
     for words, naive, ours in (
         ("positives", _share(labelled, n), _share(estimator.prior_ * n, n)),
         ("of them labelled", "100 %", f"{estimator.label_frequency_:.0%}".replace("%", " %")),

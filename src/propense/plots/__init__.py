@@ -2,5 +2,15 @@
 
 from propense.plots._fits import PropensityDisplay, RiskPathDisplay
 from propense.plots._studies import FrequencyDisplay, RankDisplay
+from propense.plots._tables import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay
 
-__all__ = ["FrequencyDisplay", "PropensityDisplay", "RankDisplay", "RiskPathDisplay"]
+__all__ = [
+    "FrequencyDisplay",
+    "GroupDisplay",
+    "PrevalenceDisplay",
+    "PropensityCurveDisplay",
+    "PropensityDisplay",
+    "RankDisplay",
+    "ReviewDisplay",
+    "RiskPathDisplay",
+]

@@ -1,38 +1,23 @@
 """The report of a study: all its tables and figures in one page that needs no network."""
 
-import io
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from importlib.resources import files
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy
-import sklearn
-
-import propense
-from propense.errors import MissingExtra
 from propense.plots import FrequencyDisplay, RankDisplay
+from propense.report.page import Figure, drawn, render, software
 from propense.study import Study
 from propense.study.compare import compare, per_method
 from propense.study.grids import Grid, duel_grid, mean_grids, win_grid
 from propense.study.significance import rank_methods
 from propense.study.tables import Summary, summarise
 
-__all__ = ["Figure", "StudyReport", "gather_study", "render_study"]
+__all__ = ["StudyReport", "gather_study", "render_study"]
 
 # The method whose wins are counted, where the study has it.
 _CHAMPION = "jerm"
 _MOST = 25
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A drawing as SVG, and what it shows."""
-
-    title: str
-    svg: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +45,7 @@ def gather_study(study: Study, rows: Sequence[dict[str, Any]], title: str) -> St
         title=title,
         facts=_facts(study, rows, failures),
         failures=[(_cell(row), row["error"]) for row in failures],
-        ranks=None if len(ranking.ranks) < 2 else Figure("Average ranks", _svg(RankDisplay(ranking).plot())),
+        ranks=None if len(ranking.ranks) < 2 else drawn("Average ranks", RankDisplay(ranking)),
         significance=(
             f"Friedman's test over {ranking.problems} problems (a data set with a labelling each): p = "
             f"{ranking.p_value:.2g}. Methods joined by a bar are closer than the critical difference of Nemenyi's "
@@ -76,15 +61,7 @@ def gather_study(study: Study, rows: Sequence[dict[str, Any]], title: str) -> St
 
 def render_study(report: StudyReport) -> str:
     """The page."""
-    try:
-        import jinja2
-    except ImportError:
-        raise MissingExtra("jinja2 is needed for reports. Install it: pip install 'propense[report]'.") from None
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    template = environment.from_string(files("propense.report").joinpath("study.html").read_text())
-    return template.render({each.name: getattr(report, each.name) for each in fields(report)})
+    return render("study.html", report)
 
 
 def _facts(study: Study, rows: Sequence[dict[str, Any]], failures: Sequence[Any]) -> list[tuple[str, str]]:
@@ -93,15 +70,14 @@ def _facts(study: Study, rows: Sequence[dict[str, Any]], failures: Sequence[Any]
         "paper": "paper: columns chosen and scaled on the whole set with the true classes, as the paper did. A leak.",
         "clean": "clean: columns chosen and scaled on the training part alone.",
     }[study.protocol]
-    libraries = (("numpy", np), ("scipy", scipy), ("scikit-learn", sklearn))
     return [
         ("records", f"{len(rows) - len(failures)} of {len(study)}, {len(failures)} failed"),
         ("time in fits", f"{seconds / 60:.1f} minutes of processor"),
         ("protocol", protocol),
         ("seed, repeats", f"{study.seed}, {study.repeats}"),
         ("methods", "; ".join(_method(each) for each in study.methods)),
-        ("machine", f"{platform.machine()}, Python {platform.python_version()}"),
-        ("software", ", ".join([f"propense {propense.__version__}", *(f"{n} {m.__version__}" for n, m in libraries)])),
+        ("machine", platform.machine()),
+        ("software", software()),
     ]
 
 
@@ -144,19 +120,5 @@ def _frequency_figures(summaries: Sequence[Summary]) -> list[Figure]:
     for dataset, mechanism in dict.fromkeys((each.dataset, each.mechanism) for each in summaries):
         mine = [each for each in summaries if (each.dataset, each.mechanism) == (dataset, mechanism)]
         if len({each.frequency for each in mine}) >= 3:
-            found.append(Figure(f"{dataset}, {mechanism}", _svg(FrequencyDisplay(mine).plot())))
+            found.append(drawn(f"{dataset}, {mechanism}", FrequencyDisplay(mine)))
     return found
-
-
-def _svg(display: Any) -> str:
-    """The drawing as an SVG element, without the header that only files need."""
-    from matplotlib import pyplot
-
-    figure = display.ax_.figure
-    out = io.StringIO()
-    # Words as text, not outlines: smaller, and a page can be searched.
-    with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": "propense"}):
-        figure.savefig(out, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
-    text = out.getvalue()
-    return text[text.index("<svg") :]

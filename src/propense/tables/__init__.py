@@ -1,8 +1,9 @@
 """For the person with a table: files read and written in batches, columns understood, a model of them."""
 
 from propense.tables.files import TableFile, TableWriter, written_whole
+from propense.tables.fit import METHODS, TableFit, explain, fit_table
 from propense.tables.groups import Group, Grouping
-from propense.tables.model import METHODS, Scores, TableFit, TableModel, fit_table
+from propense.tables.model import Scores, TableModel
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 
@@ -18,6 +19,7 @@ __all__ = [
     "TableFit",
     "TableModel",
     "TableWriter",
+    "explain",
     "fit_table",
     "score_file",
     "written_whole",

@@ -1,0 +1,153 @@
+"""Displays of what a fit says of its rows: how many are positive, who is under-labelled, whom to look at."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from propense.plots._base import axes_or_new
+from propense.tables.groups import Grouping
+
+__all__ = ["GroupDisplay", "PrevalenceDisplay", "PropensityCurveDisplay", "ReviewDisplay"]
+
+_LABELLED, _HIDDEN, _REST = "#1f6fb4", "#e08214", "#d9d9d9"
+
+
+class PrevalenceDisplay:
+    """Rows as one bar: labelled, probably positive but unlabelled, and the rest.
+
+    Parameters
+    ----------
+    rows, labelled : int
+    positives : float
+        The estimated number, the labelled among them.
+    """
+
+    def __init__(self, rows: int, labelled: int, positives: float) -> None:
+        self.rows, self.labelled, self.positives = rows, labelled, positives
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Draw a fitted estimator's estimate for the rows it was fitted on.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            The labels; ``estimator.classes_[1]`` is the labelled one.
+        ax : matplotlib axes, default=None
+        """
+        labelled = np.asarray(y) == estimator.classes_[1]
+        hidden = estimator.predict_hidden(X)[~labelled].sum()
+        return cls(len(labelled), int(labelled.sum()), float(labelled.sum() + hidden)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; the axes are kept as ``ax_``."""
+        self.ax_ = axes_or_new(ax, figsize=(7, 1.6))
+        left = 0.0
+        for width, colour, words in (
+            (self.labelled, _LABELLED, "labelled"),
+            (self.positives - self.labelled, _HIDDEN, "probably positive, unlabelled"),
+            (self.rows - self.positives, _REST, "probably negative"),
+        ):
+            self.ax_.barh(0, width, left=left, color=colour, label=f"{words}: {width:,.0f}")
+            left += width
+        self.ax_.set(xlim=(0, self.rows), yticks=[], xlabel="rows")
+        self.ax_.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize="small")
+        return self
+
+
+class GroupDisplay:
+    """Of the positives in each group of a column, the share that is labelled.
+
+    Parameters
+    ----------
+    grouping : Grouping
+        One of ``TableFit.groups``.
+    overall : float
+        The share over all groups, drawn as a line.
+    """
+
+    def __init__(self, grouping: Grouping, overall: float) -> None:
+        self.grouping, self.overall = grouping, overall
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; the axes are kept as ``ax_``."""
+        groups = [group for group in self.grouping.groups if group.positives > 0]
+        self.ax_ = axes_or_new(ax, figsize=(4.5, 0.9 + 0.32 * len(groups)))
+        places = np.arange(len(groups))[::-1]
+        self.ax_.barh(places, [group.frequency for group in groups], color=_LABELLED, height=0.6)
+        self.ax_.axvline(self.overall, color="0.3", linewidth=1, linestyle="--")
+        self.ax_.set(xlim=(0, 1), yticks=places, title=self.grouping.column, xlabel="share of the positives labelled")
+        self.ax_.set_yticklabels([f"{group.name} ({group.rows:,})" for group in groups])
+        return self
+
+
+class PropensityCurveDisplay:
+    """The chance of a label, for positives, along one number.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        The number; rows where it is NaN are left out.
+    propensity : array-like of shape (n,)
+        e(x).
+    positive : array-like of shape (n,)
+        P(Y=1 | x, s): what each row weighs, since e speaks of positives.
+    name : str, default="value"
+    parts : int, default=12
+        Points of the curve, each over about as many rows.
+    """
+
+    def __init__(self, values: Any, propensity: Any, positive: Any, *, name: str = "value", parts: int = 12) -> None:
+        values = np.asarray(values, dtype=np.float64)
+        order = np.argsort(values, kind="stable")[: int(np.count_nonzero(~np.isnan(values)))]
+        chunks = [chunk for chunk in np.array_split(order, parts) if len(chunk)]
+        weights = np.maximum(np.asarray(positive, dtype=np.float64), 1e-12)
+        self.name = name
+        self.x = np.array([np.average(values[chunk], weights=weights[chunk]) for chunk in chunks])
+        self.propensity = np.array([np.average(np.asarray(propensity)[c], weights=weights[c]) for c in chunks])
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; the axes are kept as ``ax_``."""
+        self.ax_ = axes_or_new(ax, figsize=(4.5, 2.6))
+        self.ax_.plot(self.x, self.propensity, marker="o", markersize=3, color=_LABELLED)
+        self.ax_.set(ylim=(0, 1), xlabel=self.name, ylabel="chance of a label")
+        return self
+
+
+class ReviewDisplay:
+    """How many positives a look at the first k unlabelled rows is expected to find.
+
+    Parameters
+    ----------
+    hidden : array-like of shape (n,)
+        h(x) of the unlabelled rows, in any order.
+    """
+
+    def __init__(self, hidden: Any) -> None:
+        self.hits = np.concatenate([[0.0], np.cumsum(np.sort(np.asarray(hidden, dtype=np.float64))[::-1])])
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Self:
+        """Draw it for unlabelled rows.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+        X : array-like of shape (n, n_features)
+            Unlabelled rows.
+        ax : matplotlib axes, default=None
+        """
+        return cls(estimator.predict_hidden(X)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; the axes are kept as ``ax_``."""
+        self.ax_ = axes_or_new(ax, figsize=(5, 3))
+        # A curve of a million points is drawn by a few hundred.
+        places = np.unique(np.linspace(0, len(self.hits) - 1, 400).astype(np.intp))
+        self.ax_.plot(places, self.hits[places], color=_HIDDEN, label="by this model")
+        self.ax_.plot([0, len(self.hits) - 1], [0, self.hits[-1]], color="0.6", linewidth=1, label="at random")
+        self.ax_.set(xlabel="unlabelled rows looked at, the likeliest first", ylabel="positives found, expected")
+        self.ax_.legend(frameon=False)
+        return self

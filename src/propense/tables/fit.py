@@ -1,0 +1,268 @@
+"""Fit a method to a table, and say what there is to say of the fit."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from propense.errors import InvalidOption, InvalidTable, PropenseError
+from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin
+from propense.estimators._base import BasePUClassifier
+from propense.estimators._labels import read_labels
+from propense.tables.cells import as_values
+from propense.tables.groups import Grouping, group_labels
+from propense.tables.model import Scores, TableModel, scores_of
+from propense.tables.preparation import make_preparation, places_of, prepared_columns
+from propense.tables.schema import Column, Schema, infer_schema
+
+__all__ = ["METHODS", "TableFit", "explain", "fit_table"]
+
+# By the names of the command line, each as it should be rather than as it was published.
+METHODS: dict[str, type[BasePUClassifier]] = {
+    "jerm": JERM,
+    "joint-mle": JointMLE,
+    "lbe": LBE,
+    "naive": Naive,
+    "pglin": PGLin,
+    "sar-em": SAREM,
+    "tm": TM,
+}
+# Fewer labels than this are few, whatever the method.
+_FEW_LABELS = 30
+# Above these shares nearly every row counts as positive, or nearly every positive as labelled.
+_NEARLY_ALL = 0.95
+
+
+@dataclass(frozen=True)
+class TableFit:
+    """A fitted method and what there is to say of it; everything of the size of the table is here alone.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The method, fitted.
+    model : TableModel or None
+        What to keep, where the fit is that of a table.
+    schema : Schema
+        What the columns are.
+    matrix : ndarray of shape (n_rows, n_columns)
+        The columns as numbers, before imputing and scaling.
+    labelled : ndarray of bool
+        Who carries the label.
+    scores : Scores
+        Of the rows of fit.
+    naive : Naive
+        The baseline: the unlabelled taken for negatives.
+    naive_positive, positive : ndarray of bool
+        Whom the baseline and the method call positive.
+    groups : list of Grouping
+        Who is under-labelled, the column with the largest differences first.
+    ids : ndarray or None
+        The names of the rows.
+    notes : list of str
+        What the reader should know: columns left out, warnings of the fit, assumptions that look broken.
+    """
+
+    estimator: BasePUClassifier
+    model: TableModel | None
+    schema: Schema
+    matrix: NDArray[np.float64]
+    labelled: NDArray[np.bool_]
+    scores: Scores
+    naive: Naive
+    naive_positive: NDArray[np.bool_]
+    positive: NDArray[np.bool_]
+    groups: list[Grouping]
+    ids: NDArray[Any] | None
+    notes: list[str]
+
+    @property
+    def expected(self) -> NDArray[np.float64]:
+        """P(Y=1 | x, s) of every row: 1 where it is labelled, h(x) where it is not."""
+        return np.where(self.labelled, 1.0, self.scores.hidden)
+
+
+def fit_table(
+    table: Any,
+    label: str,
+    *,
+    where: str = "the table",
+    id: str | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    method: str = "jerm",
+    decision: str = "balanced",
+    propensity_features: Sequence[str] | None = None,
+) -> TableFit:
+    """Fit a method, and the naive baseline beside it, to the rows of a table.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    label : str
+        The column that says who is labelled: 1 and 0, yes and empty, true and false.
+    where : str, default="the table"
+        What errors call the table.
+    id : str, default=None
+        A column that names the rows and is no feature.
+    drop : list of str, default=()
+        Columns to leave out.
+    categorical : list of str, default=()
+        Columns of numbers that are names, such as postcodes.
+    method : str, default="jerm"
+        A name of `METHODS`.
+    decision : {"balanced", "posterior"}, default="balanced"
+        Where the class is cut.
+    propensity_features : list of str, default=None
+        The columns that the chance of a label may depend on; None is all.
+
+    Returns
+    -------
+    TableFit
+    """
+    names = _feature_columns(table.column_names, label, id, drop, categorical, where)
+    labelled, classes = _read_label(table.column(label), label, where)
+    schema, empty = infer_schema(table, names, where, categorical)
+    if not schema.columns:
+        raise InvalidTable(f"{where} has no column left to learn from.")
+    matrix = schema.encode(table, where)
+    preparation = make_preparation(schema).fit(matrix)
+    estimator = _make(method, decision, propensity_features, prepared_columns(schema, preparation))
+    model = TableModel(label, id, schema, preparation, estimator)
+    features = model.prepare(matrix)
+    notes = [f"The column {name!r} is empty and was left out." for name in empty]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(features, classes[labelled.astype(np.intp)])
+    notes += [str(warning.message) for warning in caught]
+    ids = None if id is None else as_values(table.column(id))
+    return _look_at(estimator, features, labelled, schema, matrix, model=model, ids=ids, notes=notes)
+
+
+def explain(estimator: BasePUClassifier, X: Any, y: Any, *, ids: Any = None) -> TableFit:
+    """What there is to say of an estimator that was fitted by hand.
+
+    Parameters
+    ----------
+    estimator : fitted estimator of propense
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        The features it was fitted on. Groups of columns are made of dense ones only.
+    y : array-like of shape (n_samples,)
+        The labels it was fitted on.
+    ids : array-like of shape (n_samples,), default=None
+        Names of the rows.
+
+    Returns
+    -------
+    TableFit
+    """
+    labelled, _ = read_labels(y)
+    names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(estimator.n_features_in_)])
+    dense = not sp.issparse(X)
+    matrix = np.asarray(X, dtype=np.float64) if dense else np.empty((len(labelled), 0))
+    schema = Schema(tuple(Column(str(name), "number") for name in (names if dense else [])))
+    notes = [] if estimator.converged_ else [estimator._complaint()]
+    return _look_at(estimator, X, labelled, schema, matrix, ids=None if ids is None else np.asarray(ids), notes=notes)
+
+
+def _look_at(
+    estimator: BasePUClassifier,
+    features: Any,
+    labelled: NDArray[np.bool_],
+    schema: Schema,
+    matrix: NDArray[np.float64],
+    *,
+    model: TableModel | None = None,
+    ids: NDArray[Any] | None = None,
+    notes: list[str],
+) -> TableFit:
+    """The fit with all that follows from it, and the naive one beside it."""
+    scores = scores_of(estimator, features)
+    with warnings.catch_warnings():
+        # What is wrong with the baseline is not what the reader came for.
+        warnings.simplefilter("ignore")
+        naive = Naive(decision=estimator.decision).fit(features, labelled)
+    return TableFit(
+        estimator,
+        model,
+        schema,
+        matrix,
+        labelled,
+        scores,
+        naive,
+        np.asarray(naive.predict(features)),
+        np.asarray(estimator.predict(features) == estimator.classes_[1]),
+        group_labels(schema, matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
+        ids,
+        [*notes, *_doubts(estimator, labelled)],
+    )
+
+
+def _feature_columns(
+    columns: Sequence[str], label: str, id: str | None, drop: Sequence[str], categorical: Sequence[str], where: str
+) -> list[str]:
+    """The columns to learn from; every name that was given must be one of the table's."""
+    given = [("label", label), *(("id", name) for name in [id] if name is not None)]
+    given += [("drop", name) for name in drop] + [("categorical", name) for name in categorical]
+    for option, name in given:
+        if name not in columns:
+            raise InvalidTable(
+                f"{where} has no column {name!r} (--{option}). It has: {', '.join(map(repr, columns[:20]))}"
+                f"{' …' if len(columns) > 20 else ''}."
+            )
+    left = [name for name in columns if name not in {label, id, *drop}]
+    if "" in left:
+        raise InvalidTable(
+            f"{where}, column {columns.index('') + 1} has no name; row numbers saved with the table, perhaps. Leave it "
+            "out: --drop ''"
+        )
+    return left
+
+
+def _read_label(cells: Any, label: str, where: str) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    try:
+        return read_labels(as_values(cells))
+    except PropenseError as error:
+        raise type(error)(f"{where}, column {label!r}: {error}") from None
+
+
+def _make(
+    method: str, decision: str, propensity_features: Sequence[str] | None, prepared: Sequence[tuple[str, str]]
+) -> BasePUClassifier:
+    if method not in METHODS:
+        raise InvalidOption(f"There is no method {method!r}. There are: {', '.join(METHODS)}.")
+    estimator = METHODS[method](decision=decision)
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=0)
+    if propensity_features is not None:
+        if "propensity_features" not in estimator.get_params():
+            raise InvalidOption(f"The method {method} fits no propensity of its own: it takes no propensity features.")
+        estimator.set_params(propensity_features=places_of(propensity_features, prepared))
+    return estimator
+
+
+def _doubts(estimator: BasePUClassifier, labelled: NDArray[np.bool_]) -> list[str]:
+    """What speaks against the result."""
+    doubts = []
+    if labelled.sum() < _FEW_LABELS:
+        doubts.append(f"Only {int(labelled.sum())} rows are labelled; every estimate is uncertain.")
+    taken = getattr(estimator, "positives_path_", None)
+    if taken is not None and len(taken) and taken[-1] > _NEARLY_ALL:
+        doubts.append(
+            f"{taken[-1]:.0%} of the rows were taken for positive while the propensity was fitted: the classes overlap "
+            "too much to set a threshold, and the number of positives is probably too high."
+        )
+    if estimator.prior_ > _NEARLY_ALL:
+        doubts.append(
+            f"Nearly every row ({estimator.prior_:.0%}) counts as positive: the data do not tell how many are."
+        )
+    if estimator.label_frequency_ > _NEARLY_ALL and not isinstance(estimator, Naive):
+        doubts.append(
+            f"Nearly every positive counts as labelled ({estimator.label_frequency_:.0%}): the method found nobody "
+            "hidden."
+        )
+    return doubts
