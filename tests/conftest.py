@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from clinic import make_clinic
 from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
 from propense._designs import as_design
 
@@ -106,3 +107,8 @@ def reference_files():
 def load_problem(path):
     with np.load(path) as arrays:
         return Problem(**{name: arrays[name] for name in Problem.__dataclass_fields__})
+
+
+@pytest.fixture(scope="session")
+def clinic():
+    return make_clinic()[0]

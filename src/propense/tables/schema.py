@@ -16,6 +16,8 @@ __all__ = ["MISSING", "OTHER", "Column", "Schema", "infer_schema"]
 MISSING, OTHER = "(missing)", "(other)"
 # A category has at most so many levels of its own, each of at least so many rows; the rest are OTHER.
 _LEVELS, _ROWS = 30, 5
+# Squares of larger numbers, summed, are beyond float64.
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,12 @@ class Column:
             wanted = "true or false" if self.kind == "truth" else "a number"
             row = first_row + place + 1
             raise InvalidTable(f"{where}, column {self.name!r}, row {row}: {value!r} where {wanted} is expected.")
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            row = first_row + int(np.flatnonzero(infinite)[0]) + 1
+        large = np.abs(numbers) >= _LARGEST
+        if large.any():
+            place = int(np.flatnonzero(large)[0])
             raise InvalidTable(
-                f"{where}, column {self.name!r}, row {row}: an infinite number. Write a finite one, or leave it empty."
+                f"{where}, column {self.name!r}, row {first_row + place + 1}: {numbers[place]:g} is too large. "
+                "Correct it, or leave the cell empty."
             )
         return numbers
 

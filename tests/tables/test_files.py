@@ -1,0 +1,104 @@
+"""Tables on disk: read as they stand there, told what is wrong and where, written whole or not at all."""
+
+import gzip
+
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from propense.errors import InvalidTable
+from propense.tables import TableFile, TableWriter, written_whole
+
+
+def read(folder, name, data):
+    (folder / name).write_bytes(data)
+    return TableFile(folder / name).read().to_pydict()
+
+
+def test_csv_cells_are_the_text_that_stands_there(tmp_path):
+    assert read(tmp_path, "a.csv", b"a,b\n1,2.50\n,NA\n") == {"a": ["1", ""], "b": ["2.50", "NA"]}
+    assert read(tmp_path, "b.csv", '﻿a;"b c"\r\n1,5;"x\ny"\r\n'.encode()) == {"a": ["1,5"], "b c": ["x\ny"]}
+    assert read(tmp_path, "c.tsv", b"a\tb\n1\t2\n") == {"a": ["1"], "b": ["2"]}
+    assert read(tmp_path, "d.csv.gz", gzip.compress(b"a,b\n1,2\n")) == {"a": ["1"], "b": ["2"]}
+
+
+def test_every_batch_is_read_in_order(tmp_path):
+    lines = [f"{i},{'x' * 90}" for i in range(200_000)]
+    (tmp_path / "long.csv").write_text("i,text\n" + "\n".join(lines) + "\n")
+    batches = list(TableFile(tmp_path / "long.csv").batches(["i"]))
+    assert len(batches) > 2
+    assert [cell for batch in batches for cell in batch.column("i").to_pylist()] == [str(i) for i in range(200_000)]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "feather"])
+def test_typed_formats_keep_their_types(tmp_path, suffix):
+    table = pa.table({"a": [1, None, 3], "b": ["x", "y", None], "c": [True, False, None]})
+    path = tmp_path / f"t.{suffix}"
+    parquet.write_table(table, path) if suffix == "parquet" else feather.write_feather(table, path, "uncompressed")
+    assert TableFile(path).read() == table
+    assert TableFile(path).read(["c", "a"]).column_names == ["c", "a"]
+
+
+WRONG = [
+    ("ragged.csv", b"a,b\n1,2\n1,2,3\n", r"ragged.csv cannot be read as csv: .*line 3: 3 cells under 2 names"),
+    ("latin.csv", "a,b\n1,2\n1,é\n".encode("latin1"), r"latin.csv cannot be read as csv: .*line 3 is not UTF-8"),
+    ("names.csv", "a,é\n1,2\n".encode("latin1"), "names.csv is not UTF-8 text"),
+    ("empty.csv", b"", "empty.csv is empty"),
+    ("blank.csv", b"\n\n", "blank.csv is empty"),
+    ("head.csv", b"a,b\n", "head.csv holds no rows"),
+    ("twice.csv", b"a,b,a\n1,2,3\n", "twice.csv has two columns called 'a'"),
+    ("plain.csv.gz", b"a,b\n1,2\n", "plain.csv.gz cannot be read as csv: Not a gzipped file"),
+    ("torn.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-6], "torn.csv.gz cannot be read as csv"),
+    ("text.parquet", b"hello", "text.parquet cannot be read as parquet"),
+    ("text.arrow", b"hello", "text.arrow cannot be read as arrow"),
+    ("sheet.xlsx", b"hello", "sheet.xlsx: the name must end with .csv"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "words"), WRONG, ids=[case[0] for case in WRONG])
+def test_what_is_no_table_is_told_in_one_line(tmp_path, name, data, words):
+    with pytest.raises(InvalidTable, match=words) as caught:
+        read(tmp_path, name, data)
+    assert "\n" not in str(caught.value)
+    assert (tmp_path / name).read_bytes() == data
+
+
+def test_a_missing_file_and_a_folder_are_told(tmp_path):
+    with pytest.raises(InvalidTable, match=r"none\.csv: there is no such file"):
+        TableFile(tmp_path / "none.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InvalidTable, match=r"folder\.csv is no file"):
+        TableFile(tmp_path / "folder.csv")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.arrow"])
+def test_what_is_written_is_read_again(tmp_path, name):
+    table = pa.table({"a": ["x, y", 'he said "no"', "z\tz"], "b": [0.1, 1e-300, 3.0]})
+    writer = TableWriter(tmp_path / "file", name, table.schema)
+    for batch in table.to_batches():
+        writer.write(batch)
+    writer.close()
+    (tmp_path / "file").rename(tmp_path / name)
+    back = TableFile(tmp_path / name).read().to_pydict()
+    assert back["a"] == table.column("a").to_pylist()
+    assert [float(cell) for cell in back["b"]] == table.column("b").to_pylist()
+
+
+def test_a_failed_writing_leaves_what_was_there(tmp_path):
+    target = tmp_path / "out.csv"
+    target.write_text("before")
+
+    def break_off():
+        with written_whole(target) as path:
+            path.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+    assert target.read_text() == "before"
+    with (
+        pytest.raises(InvalidTable, match=r"out\.csv cannot be written: No such file"),
+        written_whole(tmp_path / "none" / "out.csv"),
+    ):
+        pytest.fail("there is nowhere to write")

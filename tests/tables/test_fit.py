@@ -1,0 +1,175 @@
+"""A table fitted: what the columns become, that the file's format does not matter, and what is told of the fit."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import compute, csv, parquet
+
+from clinic import make_clinic
+from propense import JERM, Naive
+from propense.datasets import make_double_logistic
+from propense.errors import InvalidLabels, InvalidOption, InvalidTable, NoLabelledInstances
+from propense.tables import METHODS, TableFile, explain, fit_table
+
+
+@pytest.fixture(scope="module")
+def found(clinic):
+    return fit_table(clinic, "reported", id="patient")
+
+
+def test_columns_become_features(found):
+    assert {column.name: column.kind for column in found.schema.columns} == {
+        "age": "number",
+        "sex": "category",
+        "bmi": "number",
+        "smoker": "truth",
+        "region": "category",
+    }
+    names = ["age", "bmi", "smoker", "bmi missing", "sex=m", "region=south", "region=east", "region=(missing)"]
+    assert found.model.feature_names == names
+    assert found.estimator.n_features_in_ == len(names)
+
+
+def test_the_estimator_is_that_of_features_made_by_hand(clinic, found):
+    """Median for the missing, mean 0 and standard deviation 1, a column for each level but the most frequent."""
+    bmi = clinic.column("bmi").to_numpy()
+    filled = np.where(np.isnan(bmi), np.nanmedian(bmi), bmi)
+    numbers = np.column_stack([clinic.column("age"), filled, clinic.column("smoker"), np.isnan(bmi)]).astype(float)
+    region = np.array(clinic.column("region").to_pylist(), dtype=object)
+    levels = np.column_stack(
+        [np.array(clinic.column("sex")) == "m", *(region == each for each in ("south", "east", None))]
+    )
+    X = np.column_stack([(numbers - numbers.mean(axis=0)) / numbers.std(axis=0), levels.astype(float)])
+    np.testing.assert_allclose(found.model.features(clinic), X, atol=1e-12)
+    by_hand = JERM(decision="balanced").fit(X, np.array(clinic.column("reported")) == "yes")
+    np.testing.assert_allclose(found.estimator.coef_, by_hand.coef_, atol=1e-6)
+    np.testing.assert_allclose(found.scores.hidden, by_hand.predict_hidden(X), atol=1e-6)
+
+
+def test_who_is_under_labelled_is_found(found):
+    """Women are labelled thrice as often, and nothing else differs so much."""
+    first = found.groups[0]
+    assert first.column == "sex"
+    share = {group.name: group.frequency for group in first.groups}
+    assert share["f"] > 2 * share["m"]
+    for grouping in found.groups:
+        assert sum(group.rows for group in grouping.groups) == len(found.labelled)
+        assert sum(group.labelled for group in grouping.groups) == found.labelled.sum()
+        assert sum(group.positives for group in grouping.groups) == pytest.approx(found.expected.sum())
+
+
+def test_the_format_of_the_file_does_not_matter(tmp_path, clinic, found):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    parquet.write_table(clinic, tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        again = fit_table(TableFile(tmp_path / name).read(), "reported", id="patient")
+        assert again.schema == found.schema
+        np.testing.assert_array_equal(again.scores.hidden, found.scores.hidden)
+
+
+LABELS = [
+    (["yes", ""], "strings"),
+    ([1, 0], "numbers"),
+    ([1.0, None], "a number or nothing"),
+    ([True, False], "truths"),
+    (["TRUE", "FALSE"], "words for truths"),
+    (["1", "0"], "digits"),
+    (["1", "NA"], "a digit or a word for missing"),
+]
+
+
+@pytest.mark.parametrize(("words", "_"), LABELS, ids=[case[1] for case in LABELS])
+def test_labels_may_be_written_in_many_ways(clinic, found, words, _):
+    labels = [words[0] if label else words[1] for label in found.labelled.tolist()]
+    table = clinic.set_column(clinic.column_names.index("reported"), "reported", pa.array(labels))
+    again = fit_table(table, "reported", id="patient")
+    np.testing.assert_array_equal(again.labelled, found.labelled)
+    np.testing.assert_array_equal(again.scores.posterior, found.scores.posterior)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_fits_a_table(clinic, method):
+    found = fit_table(clinic, "reported", id="patient", method=method)
+    assert type(found.estimator) is METHODS[method]
+    for scores in (found.scores.posterior, found.scores.propensity, found.scores.hidden):
+        assert ((scores >= 0) & (scores <= 1)).all()
+    np.testing.assert_array_equal(found.model.score(clinic).hidden, found.scores.hidden)
+
+
+def test_propensity_features_are_columns_of_the_table(clinic):
+    found = fit_table(clinic, "reported", id="patient", method="sar-em", propensity_features=["sex", "bmi"])
+    used = [
+        name for name, coef in zip(found.model.feature_names, found.estimator.propensity_coef_[0], strict=True) if coef
+    ]
+    assert used == ["bmi", "bmi missing", "sex=m"]
+    with pytest.raises(InvalidOption, match=r"The propensity feature 'height' is no feature. There are: 'age'"):
+        fit_table(clinic, "reported", id="patient", propensity_features=["height"])
+    with pytest.raises(InvalidOption, match="naive fits no propensity"):
+        fit_table(clinic, "reported", id="patient", method="naive", propensity_features=["sex"])
+
+
+def test_rows_are_scored_alike_alone_and_together(clinic, found):
+    """Also where a level was never seen, and a cell is missing in a column that had none missing."""
+    one = clinic.slice(7, 1)
+    np.testing.assert_allclose(found.model.score(one).hidden, found.scores.hidden[7:8], rtol=1e-12)
+    odd = one.set_column(2, "sex", pa.array(["x"])).set_column(1, "age", pa.array([None], pa.float64()))
+    assert np.isfinite(found.model.score(odd).posterior).all()
+    plain = one.set_column(2, "sex", pa.array(["f"])).set_column(1, "age", pa.array([np.median(clinic.column("age"))]))
+    np.testing.assert_allclose(found.model.score(odd).posterior, found.model.score(plain).posterior)
+
+
+def test_doubts_are_said(clinic):
+    few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(len(clinic))]))
+    notes = fit_table(few, "reported", id="patient").notes
+    assert any(note.startswith("Only 10 rows are labelled") for note in notes)
+    empty = clinic.append_column("height", pa.array([None] * len(clinic), pa.float64()))
+    assert "The column 'height' is empty and was left out." in fit_table(empty, "reported", id="patient").notes
+    assert any(
+        "stopped after 100 rounds" in note for note in fit_table(clinic, "reported", id="patient", method="tm").notes
+    )
+
+
+WRONG = [
+    ({"label": "told"}, InvalidTable, r"has no column 'told' \(--label\). It has: 'patient', 'age'"),
+    ({"id": "name"}, InvalidTable, r"has no column 'name' \(--id\)"),
+    ({"drop": ["name"]}, InvalidTable, r"has no column 'name' \(--drop\)"),
+    ({"categorical": ["name"]}, InvalidTable, r"has no column 'name' \(--categorical\)"),
+    ({"id": None}, InvalidTable, "column 'patient' holds 600 different words.*--id 'patient'"),
+    ({"method": "magic"}, InvalidOption, "There is no method 'magic'. There are: jerm, joint-mle"),
+    ({"decision": "fair"}, InvalidOption, "decision='fair'"),
+    ({"label": "region"}, InvalidLabels, r"t\.csv, column 'region': y holds missing values beside 3 labels"),
+    ({"drop": ["age", "sex", "bmi", "smoker", "region"]}, InvalidTable, "no column left to learn from"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "words"), WRONG, ids=[str(case[0])[1:30] for case in WRONG])
+def test_what_cannot_be_fitted_is_told(clinic, options, error, words):
+    given = {"label": "reported", "id": "patient", **options}
+    with pytest.raises(error, match=words):
+        fit_table(clinic, given.pop("label"), where="t.csv", **given)
+
+
+def test_a_table_without_labels_is_told(clinic):
+    nobody = clinic.set_column(6, "reported", pa.array([""] * len(clinic)))
+    with pytest.raises(NoLabelledInstances, match=r"t\.csv, column 'reported': y holds no labelled instance"):
+        fit_table(nobody, "reported", where="t.csv", id="patient")
+    unnamed = clinic.rename_columns(["", *clinic.column_names[1:]])
+    with pytest.raises(InvalidTable, match=r"column 1 has no name.*--drop ''"):
+        fit_table(unnamed, "reported")
+
+
+def test_an_estimator_fitted_by_hand_is_explained():
+    data = make_double_logistic(500, 4, random_state=0)
+    model = Naive().fit(data.X, data.labelled)
+    found = explain(model, data.X, data.labelled)
+    np.testing.assert_array_equal(found.scores.hidden, model.predict_hidden(data.X))
+    assert [grouping.column for grouping in found.groups] != []
+    assert found.expected.sum() == pytest.approx(model.prior_ * 500)
+
+
+def test_the_truth_of_a_clinic_is_not_forgotten():
+    """The made-up clinic has hidden positives, mostly men: the tests above would be empty otherwise."""
+    table, positive = make_clinic()
+    hidden = positive & (np.array(table.column("reported")) == "")
+    assert hidden.sum() > 150
+    assert compute.sum(compute.equal(table.column("sex"), "m").filter(pa.array(hidden))).as_py() > hidden.sum() / 2

@@ -1,0 +1,106 @@
+"""Columns are understood the same whatever file they came from, and encoded as they were understood."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propense.errors import InvalidTable
+from propense.tables.cells import as_numbers, as_text, as_truths, as_values, first_refused
+from propense.tables.schema import MISSING, OTHER, Column, infer_schema
+
+
+def column_of(cells, **options):
+    table = pa.table({"x": cells})
+    schema, empty = infer_schema(table, ["x"], "t.csv", **options)
+    return (None if empty else schema.columns[0]), table
+
+
+NUMBERS = st.one_of(st.none(), st.floats(-1e9, 1e9), st.integers(-(2**40), 2**40).map(float))
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=30).filter(any))
+def test_numbers_are_the_same_as_text_and_as_numbers(values):
+    text = pa.array(["" if value is None else repr(value) for value in values])
+    np.testing.assert_array_equal(as_numbers(text), as_numbers(pa.array(values, pa.float64())))
+    assert column_of(text)[0] == column_of(pa.array(values, pa.float64()))[0] == Column("x", "number")
+
+
+@pytest.mark.parametrize("word", ["", " ", "NA", "n/a", "NaN", "null", "None", "<NA>"])
+def test_words_for_missing_are_missing(word):
+    column, table = column_of(["1", word, "2"])
+    assert column.kind == "number"
+    np.testing.assert_array_equal(column.encode(table.column("x"), "t.csv", 0), [1, np.nan, 2])
+
+
+def test_truths_are_told_from_words_whatever_their_case():
+    for cells in (["True", "false", ""], [True, False, None]):
+        column, table = column_of(cells)
+        assert column.kind == "truth"
+        np.testing.assert_array_equal(column.encode(table.column("x"), "t.csv", 0), [1, 0, np.nan])
+    assert column_of(["true", "no"] * 5)[0].kind == "category"
+    assert column_of(["0", "1"])[0].kind == "number"
+
+
+def test_levels_come_by_frequency_and_rare_ones_are_other():
+    cells = ["b"] * 20 + ["a"] * 30 + ["c"] * 4 + [None] * 2 + ["d"] * 5
+    column, _ = column_of(cells)
+    assert column.levels == ("a", "b", "d", OTHER, MISSING)
+    np.testing.assert_array_equal(
+        column.encode(pa.chunked_array([["a", "d", "c", "never seen", "", None]]), "t.csv", 0), [0, 2, 3, 3, 4, 4]
+    )
+    plain, _ = column_of(["a", "b"] * 5)
+    np.testing.assert_array_equal(plain.encode(pa.chunked_array([["b", "new", None]]), "t.csv", 0), [1, -1, -1])
+
+
+def test_numbers_that_are_names_can_be_said_to_be():
+    assert column_of([1, 2] * 5, categorical=["x"])[0].levels == ("1", "2")
+    assert column_of([1.0, 2.0, None] * 5, categorical=["x"])[0].levels == ("1", "2", MISSING)
+    assert column_of(pa.array(["1", "2"] * 5).dictionary_encode())[0].levels == ("1", "2")
+
+
+def test_an_empty_column_is_left_out():
+    assert column_of(["", None, "NA"])[0] is None
+    assert column_of(pa.array([None, None], pa.null()))[0] is None
+
+
+REFUSED = [
+    (["2020-01-01", "2021-12-31"], "column 'x' holds dates"),
+    (pa.array([1, 2], pa.date32()), "column 'x' holds dates"),
+    ([[1], [2]], "column 'x' holds list<.*>, no single values"),
+    ([f"name {i}" for i in range(40)], "column 'x' holds 40 different words, most of them once"),
+]
+
+
+@pytest.mark.parametrize(("cells", "words"), REFUSED, ids=["iso dates", "dates", "lists", "names"])
+def test_what_is_no_feature_is_refused_with_a_way_out(cells, words):
+    with pytest.raises(InvalidTable, match=rf"t\.csv, {words}.*--drop 'x'"):
+        column_of(cells)
+
+
+def test_a_cell_that_is_no_number_is_named_by_row():
+    column = Column("age", "number")
+    cells = ["1"] * 700 + ["", "old"] + ["2"] * 300
+    with pytest.raises(InvalidTable, match=r"new\.csv, column 'age', row 1702: 'old' where a number is expected"):
+        column.encode(pa.chunked_array([cells]), "new.csv", 1000)
+    with pytest.raises(InvalidTable, match=r"column 'age', row 2: inf is too large"):
+        column.encode(pa.chunked_array([["1", "inf"]]), "new.csv", 0)
+    with pytest.raises(InvalidTable, match=r"row 1: 1e\+200 is too large"):
+        column.encode(pa.chunked_array([["1e200", "1"]]), "new.csv", 0)
+    with pytest.raises(InvalidTable, match=r"row 2: 'maybe' where true or false is expected"):
+        Column("smoker", "truth").encode(pa.chunked_array([["true", "maybe"]]), "new.csv", 0)
+
+
+@given(st.lists(st.sampled_from(["1", "", "x", "2.5"]), min_size=1, max_size=40).filter(lambda cells: "x" in cells))
+def test_the_first_refused_cell_is_the_first(cells):
+    assert first_refused(pa.array(cells), as_numbers) == (cells.index("x"), "x")
+
+
+def test_labels_are_what_they_all_are():
+    assert as_values(pa.array(["1", "0", "1"])).tolist() == [1, 0, 1]
+    assert as_values(pa.array(["True", "false"])).tolist() == [True, False]
+    assert as_values(pa.array(["yes", "", None])).tolist() == ["yes", None, None]
+    np.testing.assert_array_equal(as_values(pa.array([1.0, None])), [1.0, np.nan])
+    assert as_truths(pa.array([1, 0])) is None
+    assert as_text(pa.array([" a ", "NA"])).to_pylist() == ["a", None]

@@ -1,0 +1,89 @@
+"""Files scored batch by batch: the same numbers, the same order, whole or not at all."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from propense.errors import InvalidTable
+from propense.tables import TableFile, files, fit_table, score_file
+
+
+@pytest.fixture(scope="module")
+def found(clinic):
+    return fit_table(clinic, "reported", id="patient")
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(files, "_BLOCK", 4096)
+    monkeypatch.setattr(files, "_ROWS", 100)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.csv.gz"])
+def test_every_row_keeps_its_place_and_gets_its_scores(tmp_path, clinic, found, small_batches, name, out):
+    write = csv.write_csv if name.endswith("csv") else parquet.write_table
+    write(clinic, tmp_path / name)
+    told = []
+    done = score_file(found.model, TableFile(tmp_path / name), tmp_path / out, tell=told.append)
+    assert len(told) > 3
+    assert told[-1] == done.rows == done.listed == 600
+    assert done.labelled == found.labelled.sum()
+    assert done.positives == pytest.approx(found.expected.sum())
+    back = TableFile(tmp_path / out).read()
+    assert back.column_names == [*clinic.column_names, "posterior", "propensity", "hidden"]
+    assert back.column("patient").to_pylist() == clinic.column("patient").to_pylist()
+    for column in ("posterior", "propensity", "hidden"):
+        values = [float(cell) for cell in back.column(column).to_pylist()]
+        np.testing.assert_allclose(values, getattr(found.scores, column), rtol=1e-12)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, out])
+
+
+def test_text_is_handed_through_as_it_stands(tmp_path, clinic, found):
+    """Cells that mean nothing to the model are not rewritten: 007 stays 007, NA stays NA."""
+    rows = clinic.slice(0, 3).append_column("ward", pa.array(["007", "NA", "1.50"]))
+    csv.write_csv(rows, tmp_path / "t.csv")
+    score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
+    assert TableFile(tmp_path / "o.csv").read().column("ward").to_pylist() == ["007", "NA", "1.50"]
+
+
+def test_the_review_list_is_the_likeliest_unlabelled(tmp_path, clinic, found, small_batches):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", top=20)
+    unlabelled = np.flatnonzero(~found.labelled)
+    best = unlabelled[np.argsort(-found.scores.hidden[unlabelled], kind="stable")[:20]]
+    listed = TableFile(tmp_path / "o.csv").read()
+    assert listed.column("patient").to_pylist() == [f"p{i}" for i in best]
+    assert done.listed == 20
+    assert done.hits == pytest.approx(found.scores.hidden[best].sum())
+
+
+def test_without_a_label_column_every_row_is_unlabelled(tmp_path, clinic, found):
+    csv.write_csv(clinic.drop_columns(["reported"]), tmp_path / "t.csv")
+    done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", top=1000)
+    assert (done.labelled, done.listed) == (0, 600)
+    assert done.positives == pytest.approx(found.scores.hidden.sum())
+
+
+def test_what_cannot_be_scored_writes_nothing(tmp_path, clinic, found):
+    cases = {
+        "lacks.csv": (clinic.drop_columns(["bmi", "sex"]), "lacks columns that the model was fitted on: 'sex', 'bmi'"),
+        "wrong.csv": (
+            clinic.set_column(1, "age", pa.array(["x"] * 600)),
+            "wrong.csv, column 'age', row 1: 'x' where a number is expected",
+        ),
+        "taken.csv": (clinic.append_column("hidden", pa.array([0] * 600)), "already has a column 'hidden'"),
+    }
+    for name, (table, words) in cases.items():
+        csv.write_csv(table, tmp_path / name)
+        with pytest.raises(InvalidTable, match=words):
+            score_file(found.model, TableFile(tmp_path / name), tmp_path / "o.csv")
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    before = (tmp_path / "t.csv").read_bytes()
+    with pytest.raises(InvalidTable, match="is the table itself"):
+        score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_bytes(before + b"p600,1,f,2,true\n")
+    with pytest.raises(InvalidTable, match="line 602: 5 cells under 7 names"):
+        score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*cases, "t.csv"])
