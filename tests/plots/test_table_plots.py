@@ -1,0 +1,60 @@
+"""Displays of tables show the numbers they were given."""
+
+import numpy as np
+import pytest
+
+from propense import JERM
+from propense.datasets import make_double_logistic
+from propense.plots import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay
+from propense.tables import Group, Grouping
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def model():
+    data = make_double_logistic(400, 4, random_state=0)
+    return JERM().fit(data.X, data.labelled), data
+
+
+def test_rows_are_labelled_hidden_or_neither(model):
+    fitted, data = model
+    display = PrevalenceDisplay.from_estimator(fitted, data.X, data.labelled)
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    assert sum(widths) == pytest.approx(400)
+    assert widths[0] == data.labelled.sum()
+    assert widths[0] + widths[1] == pytest.approx(400 * fitted.prior_)
+
+
+def test_groups_show_the_labelled_share():
+    grouping = Grouping("sex", (Group("f", 10, 4, 8.0), Group("m", 10, 1, 4.0), Group("(missing)", 2, 0, 0.0)))
+    display = GroupDisplay(grouping, 5 / 12).plot()
+    assert [bar.get_width() for bar in display.ax_.patches] == [0.5, 0.25]
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["f (10)", "m (10)"]
+    assert display.ax_.lines[0].get_xdata()[0] == 5 / 12
+    # Over the positives: eight at .5 and four at .25.
+    assert grouping.spread == pytest.approx(np.std([0.5] * 8 + [0.25] * 4))
+
+
+def test_the_curve_is_the_mean_over_positives():
+    values = np.array([1.0, 2.0, np.nan, 3.0, 4.0])
+    display = PropensityCurveDisplay(values, [0.2, 0.4, 0.9, 0.6, 0.8], [1.0, 3.0, 1.0, 0.0, 1.0], parts=2).plot()
+    np.testing.assert_allclose(display.x, [(1 + 6) / 4, 4.0])
+    np.testing.assert_allclose(display.propensity, [(0.2 + 1.2) / 4, 0.8], atol=1e-9)
+    np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), display.propensity)
+
+
+def test_expected_hits_add_up(model):
+    fitted, data = model
+    rows = data.X[~data.labelled]
+    display = ReviewDisplay.from_estimator(fitted, rows)
+    hidden = np.sort(fitted.predict_hidden(rows))[::-1]
+    assert display.hits[10] == pytest.approx(hidden[:10].sum())
+    assert display.ax_.lines[0].get_ydata()[-1] == pytest.approx(hidden.sum())

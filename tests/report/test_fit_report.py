@@ -1,0 +1,135 @@
+"""The page of a fit: complete, self-contained, true to the numbers, and alive in a browser."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from browser import SIZES, Outline, needs_browser, seen_in_browser
+from propense import JERM, PGLin
+from propense.datasets import make_double_logistic
+from propense.report import gather_fit, render_fit, report_fit
+from propense.tables import METHODS, fit_table
+
+SECTIONS = ["how-many", "warnings", "who", "review", "naive", "convergence", "assumptions", "cite"]
+
+
+@pytest.fixture(scope="module")
+def found(clinic):
+    odd = clinic.rename_columns([*clinic.column_names[:-2], "<b>region & more</b>", "reported"])
+    return fit_table(odd, "reported", id="patient")
+
+
+@pytest.fixture(scope="module")
+def page(found):
+    return render_fit(gather_fit(found, "clinic.csv"))
+
+
+def test_every_section_is_on_the_page(page):
+    outline = Outline()
+    outline.feed(page)
+    assert outline.open == []
+    assert re.findall(r'<section id="([\w-]+)">', page) == SECTIONS
+    # The bar of rows, seven of five columns (two are numbers with a curve), expected hits, the path of the risk.
+    assert outline.counts["svg"] == 10
+    assert outline.counts["table"] == 4
+
+
+def test_the_numbers_are_those_of_the_fit(found, page):
+    expected = found.expected.sum()
+    words = " ".join(re.sub("<[^>]+>", "", page).split())
+    assert f"About {expected:,.0f} rows are probably positive." in words
+    assert f"{found.labelled.sum()} of 600 rows carry a label" in words
+    assert f"the labels show {100 * found.labelled.sum() / expected:.0f} % of the positives" in words
+    unlabelled = np.flatnonzero(~found.labelled)
+    first = unlabelled[np.argmax(found.scores.hidden[unlabelled])]
+    assert f'<th scope="row">p{first}</th><td>{found.scores.hidden[first]:.3f}</td>' in page
+
+
+def test_nothing_is_asked_of_the_network(page):
+    outline = Outline()
+    outline.feed(page)
+    assert all(address.startswith("#") for address in outline.addresses)
+    assert not re.search(r"@import|url\((?!#)", page)
+
+
+def test_what_users_write_is_escaped(page):
+    assert "<b>region" not in page
+    assert "&lt;b&gt;region &amp; more" in page
+
+
+def test_the_page_is_the_same_every_time(found, page):
+    assert render_fit(gather_fit(found, "clinic.csv")) == page
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_its_page(clinic, method):
+    found = fit_table(clinic, "reported", id="patient", method=method)
+    report = gather_fit(found, "x")
+    assert len(report.assumptions) > 3
+    assert report.citation or method == "naive"
+    assert "Rejchel" in report.citation or method != "jerm"
+    for note in found.notes:
+        assert note in report.notes
+    assert render_fit(report)
+
+
+def test_a_notebook_shows_and_keeps_the_page(tmp_path):
+    data = make_double_logistic(300, 3, random_state=0)
+    model = JERM().fit(data.X, data.labelled)
+    page = report_fit(model, data.X, data.labelled, title="By hand")
+    page.write(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    assert "column 0" in page.html
+    shown = page._repr_html_()
+    assert shown.startswith('<iframe srcdoc="')
+    assert '"' not in shown[len('<iframe srcdoc="') : shown.index('" style=')]
+
+
+def test_sparse_features_have_a_page_without_groups():
+    import scipy.sparse as sp
+
+    data = make_double_logistic(300, 3, random_state=0)
+    model = PGLin().fit(sp.csr_array(data.X), data.labelled)
+    assert "There are no columns to group by." in report_fit(model, sp.csr_array(data.X), data.labelled).html
+
+
+def test_a_fit_that_did_not_come_to_rest_says_so(clinic):
+    page = render_fit(gather_fit(fit_table(clinic, "reported", id="patient", method="tm"), "x"))
+    assert "was stopped after 100 rounds and had not come to rest" in page
+    assert re.search(r'class="note">TM stopped after 100 rounds', page)
+
+
+def test_a_table_without_names_for_rows_numbers_them(clinic):
+    numbers = clinic.drop_columns(["patient"])
+    report = gather_fit(fit_table(numbers, "reported"), "x")
+    assert report.review.head[0] == "row"
+    assert all(1 <= int(line[0]) <= 600 for line in report.review.lines)
+    assert pa.compute.equal(numbers.column("reported").take(pa.array([int(report.review.lines[0][0]) - 1])), "")[
+        0
+    ].as_py()
+
+
+PROBE = """
+  const ids = [...document.querySelectorAll("section")].map((section) => section.id);
+  const list = document.querySelector("#review table"), button = list.querySelectorAll("thead button")[3];
+  button.click();
+  const values = [...list.tBodies[0].rows].map((line) => parseFloat(line.children[3].textContent));
+  document.querySelectorAll("details").forEach((each) => { each.open = true; });
+  return {ids, sorted: values.every((x, i) => !i || x >= values[i - 1]), rows: values.length};
+"""
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_lives_in_a_browser(page, tmp_path, size):
+    """Loads without an error, has its sections, sorts by a click, and does not scroll sideways."""
+    assert seen_in_browser(page, tmp_path, size, PROBE) == {
+        "problems": [],
+        "wide": False,
+        "ids": SECTIONS,
+        "sorted": True,
+        "rows": 25,
+    }
