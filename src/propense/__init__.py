@@ -1,9 +1,10 @@
 """Learning from positive and unlabelled data when the chance of a label depends on the instance."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
 
 __all__ = [
@@ -24,12 +25,12 @@ __version__ = "0.1.0"
 _ROOMS = ("datasets", "errors", "estimators", "labelling", "plots", "report", "study", "tables")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     """Public names, imported when they are asked for: scikit-learn takes a second, which `propense --help` need not."""
     if name in _ROOMS:
-        return import_module(f"propense.{name}")
+        return _import_module(f"propense.{name}")
     if name in __all__:
-        value = globals()[name] = getattr(import_module("propense.estimators"), name)
+        value = globals()[name] = getattr(_import_module("propense.estimators"), name)
         return value
     raise AttributeError(f"module 'propense' has no attribute {name!r}")
 

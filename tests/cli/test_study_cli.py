@@ -176,7 +176,7 @@ def test_what_is_wrong_is_one_line(tmp_path, command, words):
     (tmp_path / "wrong.toml").write_text(PLAN + "colour = 3\n")
     (tmp_path / "far.toml").write_text(PLAN.replace('"wdbc"', '"wdbc", "heart"'))
     result = propense(*command, cwd=tmp_path)
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
 

@@ -1,0 +1,319 @@
+"""`propense fit`, `score`, `inspect`, `methods`: run as a user runs them, and thrown what a user should not."""
+
+import contextlib
+import io
+import random
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import csv, parquet
+
+import propense
+from propense.cli import main
+from propense.errors import PropenseError
+from propense.tables import TableFile, TableModel, fit_table
+
+
+def call(*arguments):
+    """The command in this process: exit status, standard output, standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    before = sys.argv
+    sys.argv = ["propense", *map(str, arguments)]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+        status = 0
+    except SystemExit as ended:
+        status = ended.code or 0
+    finally:
+        sys.argv = before
+    return status, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, clinic):
+    """The clinic's table as CSV, and a model of it."""
+    folder = tmp_path_factory.mktemp("clinic")
+    csv.write_csv(clinic, folder / "clinic.csv")
+    status, _, err = call(
+        "fit", folder / "clinic.csv", "--label", "reported", "--id", "patient", "--model", folder / "m.propense"
+    )
+    assert status == 0, err
+    return folder
+
+
+def test_a_fit_tells_what_a_reader_needs(folder, tmp_path, clinic):
+    table = folder / "clinic.csv"
+    model, report = tmp_path / "m.propense", tmp_path / "r.html"
+    status, out, err = call(
+        "fit",
+        table,
+        "--label",
+        "reported",
+        "--id",
+        "patient",
+        "--model",
+        model,
+        "--report",
+        report,
+        "--method",
+        "sar-em",
+    )
+    assert (status, err) == (0, "")
+    found = fit_table(clinic, "reported", id="patient", method="sar-em")
+    words = " ".join(out.split())
+    assert "clinic.csv: 600 rows" in words
+    assert f"{found.labelled.sum()} labelled; 5 columns: 2 numbers, 2 categories, 1 true/false." in words
+    assert f"{found.expected.sum():,.0f} ({100 * found.expected.mean():.0f} %)" in words
+    assert f"{100 * found.estimator.label_frequency_:.0f} %" in words
+    assert "Who is under-labelled?" in words
+    assert "sex" in words
+    assert f"Wrote the model {model}." in out
+    assert f"Wrote the report {report}." in out
+    assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_scores_from_a_file_are_those_of_the_fit_bit_for_bit(folder, tmp_path, clinic):
+    loaded = propense.load(folder / "m.propense")
+    assert isinstance(loaded, TableModel)
+    found = fit_table(clinic, "reported", id="patient")
+    assert loaded.schema == found.schema
+    for name in ("posterior", "propensity", "hidden"):
+        np.testing.assert_array_equal(getattr(loaded.score(clinic), name), getattr(found.scores, name))
+    status, out, err = call(
+        "score", folder / "clinic.csv", "--model", folder / "m.propense", "--out", tmp_path / "o.parquet"
+    )
+    assert (status, err) == (0, "")
+    assert f"600 rows, {found.labelled.sum()} labelled, about {found.expected.sum():,.0f} positive." in out
+    np.testing.assert_array_equal(parquet.read_table(tmp_path / "o.parquet").column("hidden"), found.scores.hidden)
+
+
+def test_csv_and_parquet_of_one_table_give_one_model(folder, tmp_path, clinic):
+    parquet.write_table(clinic, tmp_path / "t.parquet")
+    call("fit", tmp_path / "t.parquet", "--label", "reported", "--id", "patient", "--model", tmp_path / "p.propense")
+    one, other = propense.load(folder / "m.propense"), propense.load(tmp_path / "p.propense")
+    assert one.schema == other.schema
+    np.testing.assert_array_equal(one.estimator.coef_, other.estimator.coef_)
+    np.testing.assert_array_equal(one.score(clinic).hidden, other.score(clinic).hidden)
+
+
+def test_the_review_list_says_what_to_expect(folder, tmp_path):
+    status, out, _ = call(
+        "score", folder / "clinic.csv", "--model", folder / "m.propense", "--out", tmp_path / "top.csv", "--top", "10"
+    )
+    assert status == 0
+    listed = TableFile(tmp_path / "top.csv").read()
+    hidden = [float(cell) for cell in listed.column("hidden").to_pylist()]
+    assert hidden == sorted(hidden, reverse=True)
+    assert f"The 10 rows listed hold about {sum(hidden):,.1f} positives." in out
+    assert set(listed.column("reported").to_pylist()) == {""}
+
+
+def test_a_model_file_is_inspected(folder):
+    status, out, _ = call("inspect", folder / "m.propense")
+    assert status == 0
+    for words in ("JERM", "decision='balanced'", "reported", "patient", "age", propense.__version__):
+        assert words in out
+
+
+def test_methods_are_listed():
+    status, out, _ = call("methods")
+    assert status == 0
+    for name in ("jerm", "joint-mle", "lbe", "naive", "pglin", "sar-em", "tm"):
+        assert name in out
+
+
+def test_without_a_file_to_write_nothing_is_written_and_that_is_said(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = call("fit", folder / "clinic.csv", "--label", "reported", "--id", "patient")
+    assert status == 0
+    assert "Nothing was written" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def refused(arguments, *words):
+    """Exit status 2, one error that says these words, no traceback."""
+    status, _, err = call(*arguments)
+    assert status == 2, err
+    assert "Traceback" not in err
+    assert len(err.strip().splitlines()) == 1 or "Usage:" in err
+    for word in words:
+        assert word in err
+
+
+FIT = ("--label", "reported", "--id", "patient")
+
+
+def test_options_that_make_no_sense_are_refused(folder, tmp_path):
+    table, model, out = folder / "clinic.csv", folder / "m.propense", tmp_path / "o.csv"
+    refused(["fit", table, "--label", "told"], "clinic.csv", "'told'", "--label")
+    refused(["fit", table], "--label")
+    refused(["fit", table, *FIT, "--method", "magic"], "magic", "jerm")
+    refused(["fit", table, *FIT, "--decision", "fair"], "decision='fair'", "balanced")
+    refused(["fit", table, *FIT, "--propensity-features", "sex,height"], "'height'", "'age'")
+    refused(["fit", table, *FIT, "--model", table], "never written over")
+    refused(["fit", table, *FIT, "--report", table], "never written over")
+    refused(["fit", table, *FIT, "--model", tmp_path / "no" / "m.propense"], "there is no folder")
+    refused(["fit", table, *FIT, "--report", tmp_path], str(tmp_path))
+    refused(["score", table, "--model", table, "--out", out], "clinic.csv", "not a propense model file")
+    refused(["score", table, "--model", model, "--out", model], "never written over")
+    refused(["score", table, "--model", model, "--out", table], "is the table itself")
+    refused(["score", table, "--model", model, "--out", tmp_path / "o.xlsx"], "o.xlsx", ".parquet")
+    refused(["score", table, "--model", model, "--out", out, "--top", "0"], "--top")
+    refused(["score", tmp_path / "none.csv", "--model", model, "--out", out], "none.csv", "no such file")
+    refused(["inspect", table], "clinic.csv", "not a propense model file")
+    refused(["inspect", tmp_path / "none"], "none")
+    refused(["unknown"], "unknown")
+    refused(["fit", table, *FIT, "--colour", "red"], "--colour")
+    propense.save(propense.Naive().fit([[0.0], [1.0], [2.0]], [0, 1, 0]), tmp_path / "naive.propense")
+    refused(
+        ["score", table, "--model", tmp_path / "naive.propense", "--out", out], "holds a Naive, no model of a table"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["naive.propense"]
+
+
+ROWS = b"patient,age,sex,reported\n" + b"".join(
+    b"p%d,%d,%s,%s\n" % (i, 20 + i * 7 % 50, b"fm"[i % 2 : i % 2 + 1], b"yes" if i % 5 == 0 else b"") for i in range(40)
+)
+LINES = ROWS.splitlines()
+
+
+@st.composite
+def malformed_tables(draw):
+    """A table that cannot be fitted, and words the error must hold."""
+    row, kind = draw(st.integers(1, 40)), draw(st.integers(0, 11))
+    lines = list(LINES)
+    cells = lines[row].split(b",")
+    junk = draw(st.binary(min_size=1, max_size=4).filter(lambda b: not set(b) & set(b'",\n\r')))
+    if kind == 0:
+        lines[row] = b",".join([*cells, b"1"])
+        return lines, ["cannot be read", f"line {row + 1}"]
+    if kind == 1:
+        lines[row] = b",".join(cells[: draw(st.integers(1, 3))])
+        return lines, ["cannot be read", f"line {row + 1}"]
+    if kind == 2:
+        lines[row] = b"\xff" + junk + b",".join(cells)
+        return lines, ["UTF-8"]
+    if kind == 3:
+        lines[0] = b"patient,age,age,reported"
+        return lines, ["two columns called 'age'"]
+    if kind == 4:
+        lines[0] = draw(st.sampled_from([b"patient,age,sex,told", b"patient,age,sex,Reported", b"patient,age,sex,"]))
+        return lines, ["'reported'", "--label"]
+    if kind == 5:
+        return [lines[0]], ["holds no rows"]
+    if kind == 6:
+        return [], ["is empty"]
+    if kind == 7:
+        lines[1:] = [line.removesuffix(b"yes") for line in lines[1:]]
+        return lines, ["column 'reported'", "no labelled"]
+    if kind == 8:
+        lines[1:] = [line.removesuffix(b"yes") + b"yes" for line in lines[1:]]
+        return lines, ["column 'reported'", "no unlabelled"]
+    if kind == 9:
+        word = draw(
+            st.text(st.characters(categories=["L"]), min_size=1, max_size=6).filter(lambda w: w not in ("yes", "no"))
+        )
+        lines[row] = b",".join([*cells[:3], f"{word}!".encode()])
+        return lines, ["column 'reported'"]
+    if kind == 10:
+        lines[row] = b",".join([cells[0], draw(st.sampled_from([b"inf", b"-inf", b"1e300"])), *cells[2:]])
+        return lines, ["column 'age'", f"row {row}", "too large"]
+    lines[1:] = [
+        b",".join([*line.split(b",")[:1], b"20%d-01-02" % (i % 90 + 10), *line.split(b",")[2:]])
+        for i, line in enumerate(lines[1:])
+    ]
+    return lines, ["column 'age'", "dates", "--drop"]
+
+
+MANY = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.slow
+@MANY
+@given(malformed_tables())
+def test_malformed_tables_are_refused_by_fit_with_the_place(tmp_path, case):
+    lines, words = case
+    data = b"\n".join(lines) + b"\n" * bool(lines)
+    (tmp_path / "t.csv").write_bytes(data)
+    (tmp_path / "m.propense").unlink(missing_ok=True)
+    refused(["fit", tmp_path / "t.csv", *FIT, "--model", tmp_path / "m.propense"], "t.csv", *words)
+    assert (tmp_path / "t.csv").read_bytes() == data
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@st.composite
+def damaged(draw, data):
+    """Bytes near `data`: some changed, cut off, put in or repeated."""
+    out = bytearray(data)
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, max(len(out) - 1, 0)))
+        kind = draw(st.integers(0, 3))
+        if kind == 0 and out:
+            out[place] = draw(st.integers(0, 255))
+        elif kind == 1:
+            del out[place : place + draw(st.integers(1, 50))]
+        elif kind == 2:
+            out[place:place] = draw(st.binary(max_size=20))
+        else:
+            out[place:place] = out[place : place + draw(st.integers(1, 200))]
+    return bytes(out)
+
+
+@pytest.mark.slow
+@MANY
+@given(damaged(ROWS))
+def test_damaged_tables_are_fitted_or_refused_but_never_crash(tmp_path, data):
+    """Whatever the bytes: a fit, or one error and exit status 2."""
+    (tmp_path / "t.csv").write_bytes(data)
+    status, _, err = call("fit", tmp_path / "t.csv", *FIT)
+    assert status in (0, 2)
+    if status == 2:
+        assert "t.csv" in err
+        assert len(err.strip().splitlines()) == 1
+    assert (tmp_path / "t.csv").read_bytes() == data
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.slow
+@settings(parent=MANY, max_examples=300)
+@given(data=st.data())
+def test_damaged_model_files_are_refused(tmp_path, folder, data):
+    whole = (folder / "m.propense").read_bytes()
+    # A change anywhere is seen; places are drawn by a generator of our own, since the file is long.
+    source = random.Random(data.draw(st.integers(0, 2**32)))
+    place = source.randrange(len(whole))
+    kind = data.draw(st.sampled_from(["flip", "cut", "insert", "random"]))
+    bad = {
+        "flip": lambda: whole[:place] + bytes([whole[place] ^ source.randrange(1, 256)]) + whole[place + 1 :],
+        "cut": lambda: whole[:place],
+        "insert": lambda: whole[:place] + source.randbytes(source.randrange(1, 9)) + whole[place:],
+        "random": lambda: source.randbytes(source.randrange(200)),
+    }[kind]()
+    (tmp_path / "m.propense").write_bytes(bad)
+    refused(
+        ["score", folder / "clinic.csv", "--model", tmp_path / "m.propense", "--out", tmp_path / "o.csv"], "m.propense"
+    )
+    refused(["inspect", tmp_path / "m.propense"], "m.propense")
+    with pytest.raises(PropenseError):
+        propense.load(tmp_path / "m.propense")
+    assert [path.name for path in tmp_path.iterdir()] == ["m.propense"]
+
+
+def test_a_table_of_another_shape_is_refused_by_score(folder, tmp_path, clinic):
+    for table, words in (
+        (clinic.drop_columns(["age"]), ["lacks", "'age'"]),
+        (clinic.set_column(1, "age", pa.array(["old"] * 600)), ["'age'", "row 1", "'old'"]),
+        (clinic.append_column("posterior", pa.array([0.0] * 600)), ["'posterior'"]),
+    ):
+        csv.write_csv(table, tmp_path / "t.csv")
+        refused(
+            ["score", tmp_path / "t.csv", "--model", folder / "m.propense", "--out", tmp_path / "o.csv"],
+            "t.csv",
+            *words,
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
