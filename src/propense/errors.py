@@ -7,6 +7,7 @@
     ├── DownloadFailed                a data set could not be fetched (also an OSError)
     ├── LedgerError                   a study's ledger is foreign, torn, in use, or cannot be written
     ├── MissingExtra                  an optional package is not installed (also an ImportError)
+    ├── WorkerDied                    a process of a study was ended from outside
     └── InvalidInput (also a ValueError)
         ├── InvalidPlan               a study's plan names what there is not
         ├── InvalidTable              a file is no table, or a column is not what it should be
@@ -35,6 +36,7 @@ __all__ = [
     "NoLabelledInstances",
     "NoUnlabelledInstances",
     "PropenseError",
+    "WorkerDied",
 ]
 
 
@@ -56,6 +58,10 @@ class LedgerError(PropenseError):
 
 class MissingExtra(PropenseError, ImportError):
     """An optional package is not installed."""
+
+
+class WorkerDied(PropenseError):
+    """A process that measured cells of a study was ended from outside, by the system perhaps."""
 
 
 class InvalidInput(PropenseError, ValueError):

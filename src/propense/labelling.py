@@ -25,6 +25,9 @@ __all__ = ["MECHANISMS", "Labelling", "LabellingMechanism", "class_score", "draw
 
 Vector = NDArray[np.float64]
 
+# Beyond this offset any cdf in use is 0 or 1 to the last digit; heavy tails such as Cauchy's need the most.
+_FARTHEST = 1e15
+
 
 @dataclass(frozen=True)
 class LabellingMechanism:
@@ -173,7 +176,7 @@ def draw_labels(propensity: Vector, positive: Any, rng: np.random.Generator) -> 
     return np.asarray(positive, dtype=bool) & (rng.random(len(propensity)) < propensity)
 
 
-def _score(X: Any, positive: NDArray[np.bool_], follows: str | int, rng: np.random.Generator) -> Vector:
+def _score(X: Any, positive: NDArray[np.bool_], follows: Any, rng: np.random.Generator) -> Vector:
     """What the propensity follows, one number per row."""
     if follows == "class":
         return class_score(X, positive)
@@ -187,7 +190,7 @@ def _score(X: Any, positive: NDArray[np.bool_], follows: str | int, rng: np.rand
         slopes[1 + varying] = rng.standard_normal(len(varying)) / spreads[varying]
     else:
         column = int(rng.choice(varying)) if follows == "feature" else follows
-        if not isinstance(column, int) or column not in varying:
+        if not isinstance(column, int | np.integer) or column not in varying:
             raise InvalidOption(f"follows={follows!r}: must be 'class', 'feature', 'direction' or a varying column.")
         slopes[1 + column] = 1.0 / spreads[column]
     score = np.asarray(design.matvec(slopes))
@@ -206,7 +209,8 @@ def _called(function: Callable[[Any], Any], score: Vector, positive: Any, freque
         return propensity
     _check_frequency(frequency)
     log_odds = logit(propensity)
-    if not (log_odds[positive] > -np.inf).mean() > 0 or not frequency > (log_odds[positive] == np.inf).mean():
+    # However it is shifted, what is 0 or 1 stays so.
+    if not (log_odds[positive] == np.inf).mean() < frequency < (log_odds[positive] > -np.inf).mean():
         raise InvalidInput(f"No shift of the mechanism's propensities gives a mean of {frequency} over the positives.")
     return np.asarray(sigmoid(log_odds + _offset(lambda a: sigmoid(log_odds[positive] + a), frequency, 1.0)))
 
@@ -217,14 +221,19 @@ def _offset(at: Callable[[float], Vector], frequency: float, reach: float) -> fl
     def excess(offset: float) -> float:
         return float(at(offset).mean()) - frequency
 
-    # The mean rises with the offset from 0 to 1, so there is exactly one root; widen until it is enclosed.
+    # A cdf rises with the offset from 0 to 1, so there is exactly one root; widen until it is enclosed.
     while excess(-reach) > 0 or excess(reach) < 0:
+        if reach > _FARTHEST:
+            raise InvalidInput(
+                f"No offset of the mechanism gives a mean propensity of {frequency} over the positives: its cdf must "
+                "rise from 0 to 1."
+            )
         reach *= 2
     return float(brentq(excess, -reach, reach, xtol=1e-13, rtol=1e-14))
 
 
-def _check_frequency(frequency: float) -> None:
-    if not 0 < frequency < 1:
+def _check_frequency(frequency: Any) -> None:
+    if not isinstance(frequency, int | float | np.number) or not 0 < frequency < 1:
         raise InvalidOption(f"frequency={frequency!r}: the label frequency must be above 0 and below 1.")
 
 

@@ -92,6 +92,10 @@ def test_tables_are_printed_and_written(done):
     assert "Wins/losses/draws of pglin" in shown
     propense("study", "table", "plan.toml", "--of", "pglin", "--format", "latex", "--out", "t.tex", cwd=done)
     assert r"\begin{tabular}{lccc}" in (done / "t.tex").read_text()
+    assert "From 12 of 12 records." in shown
+    seconds = propense("study", "table", "plan.toml", "--score", "seconds", "--format", "csv", cwd=done).stdout
+    assert "Seconds, S1, c = 0.3" in seconds
+    assert "average rank" not in seconds
     wrong = propense("study", "table", "plan.toml", "--format", "word", cwd=done)
     assert "InvalidOption: --format word: must be table, markdown, latex, csv." in wrong.stderr
 
@@ -164,6 +168,9 @@ ERRORS = [
     (["study", "compare", "plan.toml", "--format", "word"], "InvalidOption: --format word: must be table, csv."),
     (["study", "compare", "plan.toml", "--out", "x.csv"], "InvalidOption: --out x.csv: a table is only shown"),
     (["study", "status", "plan.toml"], "LedgerError: There is no ledger plan.ledger yet"),
+    (["study", "table", "plan.toml", "--of", "svm"], "--of svm: the plan has no such method. It has: oracle, naive"),
+    (["study", "table", "plan.toml", "--score", "size"], "--score size: there is no such score. There are: balanced_"),
+    (["study", "run", "plan.toml", "--again", "svm"], "--again svm: the plan has no such method"),
     (["datasets", "describe", "iris"], "InvalidOption: There is no data set 'iris'"),
     (["datasets", "fetch", "iris"], "InvalidOption: There is no data set 'iris'"),
 ]
@@ -193,3 +200,17 @@ def test_data_sets_are_listed_and_described(tmp_path):
         assert words in described
     fetched = propense("datasets", "fetch", "wdbc", cwd=tmp_path)
     assert "wdbc: scikit-learn" in fetched.stderr
+
+
+@pytest.mark.slow
+def test_a_ledger_without_a_record_of_the_plan_is_told_and_a_folder_that_is_not_there(done, tmp_path):
+    other = PLAN.replace("repeats = 2", "repeats = 2\nseed = 9")
+    (tmp_path / "other.toml").write_text(other)
+    for command in ("table", "compare", "export", "report"):
+        result = propense("study", command, "other.toml", "--ledger", str(done / "plan.ledger"), cwd=tmp_path)
+        assert result.returncode == 2
+        assert "There is no record of other.toml in" in result.stderr
+    for command, name in (("export", "x.csv"), ("report", "x.html")):
+        result = propense("study", command, "plan.toml", "--out", f"nowhere/{name}", cwd=done)
+        assert result.returncode == 2
+        assert f"nowhere/{name} cannot be written: No such file or directory" in result.stderr

@@ -224,6 +224,7 @@ SPOILT = {
     "fewer rows": lambda path, table: write_table(path, (table[0][1:], table[1][1:], table[2])),
     "torn": lambda path, table: path.write_bytes(path.read_bytes()[:200]),
     "foreign": lambda path, table: path.write_bytes(b"hello"),
+    "zeroed": lambda path, table: path.write_bytes(path.read_bytes()[:60] + bytes(20) + path.read_bytes()[80:]),
     "no y": lambda path, table: path.write_bytes(gzip.compress(b"a,b\n1,2\n")),
     "words": lambda path, table: path.write_bytes(gzip.compress(b"a,y\nx,1\n")),
 }

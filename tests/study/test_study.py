@@ -6,16 +6,21 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from propense.errors import InvalidPlan, LedgerError, MissingExtra
+from propense.errors import InvalidOption, InvalidPlan, LedgerError, MissingExtra, WorkerDied
 from propense.study import METHODS, Cell, Ledger, Method, Record, Study, measure, run
-from propense.study.measure import choose_columns, prepare
+from propense.study.measure import prepare
 
+# The package offers the function under the module's name.
+measure_module = sys.modules["propense.study.measure"]
 SMALL = Study(("wdbc",), ("S1", "S2"), (0.3, 0.5), (METHODS["naive"], METHODS["pglin"], METHODS["oracle"]), repeats=2)
 
 
@@ -90,6 +95,8 @@ WRONG_PLANS = {
     "repeats = 0": "repeats=0",
     'protocol = "fair"': "no protocol 'fair'",
     'datasets = "wdbc"': "datasets must be a list",
+    'mechanisms = [["S1"]]': r"no mechanism \['S1'\]",
+    'methods = [{ class = "propense.Naive", parameters = { ridge = 1979-05-27 } }]': "must be numbers, words",
     "repeats = [": "cannot be read as a plan",
 }
 
@@ -103,23 +110,22 @@ def test_a_wrong_plan_is_refused_with_its_file_and_reason(tmp_path, line):
         Study.from_toml(tmp_path / "plan.toml")
 
 
+def test_an_empty_plan_and_a_plan_from_a_word_processor_are_read(tmp_path):
+    (tmp_path / "plan.toml").write_text("")
+    with pytest.raises(InvalidPlan, match=r"plan.toml lacks datasets, mechanisms, frequencies"):
+        Study.from_toml(tmp_path / "plan.toml")
+    (tmp_path / "plan.toml").write_bytes(b"\xef\xbb\xbf" + PLAN.replace("stiff", "réglé").encode())
+    assert Study.from_toml(tmp_path / "plan.toml").methods[1].name == "réglé"
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "plan.toml").write_text(PLAN.replace("propense.Naive", "broken.Thing"))
+    with pytest.raises(InvalidPlan, match=r"cannot be made from 'broken\.Thing': ModuleNotFoundError"):
+        Study.from_toml(tmp_path / "plan.toml")
+
+
 @pytest.mark.parametrize("name", ["paper", "tabular", "quick", "figures"])
 def test_the_plans_that_come_with_it_are_plans(name):
     study = Study.from_toml(Path(__file__).parents[2] / "studies" / f"{name}.toml")
     assert len(study) == {"paper": 16_800, "tabular": 13_440, "quick": 300, "figures": 10_080}[name]
-
-
-def test_a_record_scores_the_truth():
-    record = measure(Cell("wdbc", "S2", 0.5, METHODS["oracle"], 0, "paper", 0))
-    assert record.error is None
-    assert record.balanced_accuracy > 0.95
-    assert record.auc > 0.98
-    assert record.prior_error == 0
-    assert record.propensity_error is None
-    naive = measure(Cell("wdbc", "S1", 0.5, METHODS["naive"], 0, "paper", 0))
-    assert naive.propensity_error == pytest.approx(0.5, abs=1e-9)
-    assert naive.rounds >= 1
-    assert naive.converged
 
 
 def test_methods_are_paired_and_mechanisms_move_nothing(undisturbed):
@@ -128,35 +134,6 @@ def test_methods_are_paired_and_mechanisms_move_nothing(undisturbed):
     rows = [row for row in undisturbed if (row["mechanism"], row["frequency"], row["method"]) == ("S2", 0.5, "naive")]
     scores = [measure(cell).balanced_accuracy for cell in alone.cells()]
     assert scores == [row["balanced_accuracy"] for row in rows]
-
-
-def test_seeds_move_the_labels_and_in_the_clean_protocol_the_splits():
-    cell = Cell("wdbc", "S2", 0.3, METHODS["naive"], 0, "paper", 0)
-    assert measure(cell).balanced_accuracy != measure(replace(cell, seed=1)).balanced_accuracy
-    paper = [prepare("wdbc", "paper", 0, seed).y_test for seed in (0, 1)]
-    np.testing.assert_array_equal(*paper)
-    clean = [prepare("wdbc", "clean", 0, seed).y_test for seed in (0, 1)]
-    assert (clean[0] != clean[1]).any()
-
-
-def test_the_clean_protocol_looks_at_the_training_rows_alone():
-    data = prepare("wdbc", "clean", 0, 0)
-    np.testing.assert_allclose(data.X_train.mean(axis=0), 0, atol=1e-9)
-    np.testing.assert_allclose(data.X_train.std(axis=0), 1, atol=1e-9)
-    assert np.abs(data.X_test.mean(axis=0)).max() > 1e-3
-
-
-def test_columns_nearly_alike_and_beyond_thirty_are_left_out(rng):
-    y = rng.random(400) < 0.5
-    X = rng.normal(size=(400, 40))
-    X[:, 5] = X[:, 2] + 0.01 * rng.normal(size=400)
-    X[:, 6] = -X[:, 2]  # Signed: an opposite is kept.
-    X[:, 30:] += 2.0 * y[:, None]
-    chosen = choose_columns(X, y)
-    assert len(chosen) == 30
-    assert 5 not in chosen
-    assert set(range(30, 40)) <= set(chosen.tolist())
-    assert choose_columns(X[:, :8], y).tolist() == [0, 1, 2, 3, 4, 6, 7]
 
 
 def test_jobs_and_the_order_of_cells_change_nothing(tmp_path, undisturbed):
@@ -200,6 +177,41 @@ def test_failures_are_recorded_shown_and_retried_on_request(tmp_path):
         assert len(ledger.rows()) == 2
 
 
+def test_a_changed_method_is_measured_anew_on_request(tmp_path):
+    study = replace(SMALL, repeats=1, mechanisms=("S1",), frequencies=(0.5,))
+    with Ledger(tmp_path / "l.db") as ledger:
+        run(study, ledger)
+        told = []
+        tally = run(study, ledger, again=["pglin"], tell=lambda cell, _: told.append(cell.method.name))
+        assert told == ["pglin"]
+        assert (tally.done, len(ledger.rows())) == (3, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_a_killed_worker_is_told_and_nothing_is_lost(tmp_path, monkeypatch):
+    (tmp_path / "dying.py").write_text(
+        "import os, signal, time\nfrom propense import Naive\n\n\nclass Dying(Naive):\n    def fit(self, X, y):\n"
+        "        time.sleep(2)\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    study = replace(SMALL, methods=(METHODS["naive"], Method("dying", "dying.Dying")), repeats=1)
+    with Ledger(tmp_path / "l.db") as ledger:
+        with pytest.raises(WorkerDied, match="ended from outside"):
+            run(study, ledger, jobs=2)
+        assert {row["method"] for row in ledger.rows()} == {"naive"}
+
+
+def test_opening_a_new_ledger_together_is_no_race(tmp_path):
+    def open_one(name):
+        with Ledger(tmp_path / name) as ledger:
+            return len(ledger.rows())
+
+    for number in range(20):
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(open_one, [f"l{number}.db"] * 8)) == [0] * 8
+
+
 def test_a_second_run_on_one_ledger_is_refused(tmp_path):
     with Ledger(tmp_path / "l.db") as one, Ledger(tmp_path / "l.db") as other:
         with one.running(), pytest.raises(LedgerError, match="in use by another run"):
@@ -232,6 +244,20 @@ def test_a_foreign_or_torn_ledger_is_refused(tmp_path):
         ledger._file.execute("PRAGMA user_version = 99")
     with pytest.raises(LedgerError, match="layout 99"):
         Ledger(tmp_path / "later.db")
+    with Ledger(tmp_path / "torn.db") as ledger:
+        run(replace(SMALL, methods=(Method("broken", "propense.Naive", (("ridge", -1.0),)),)), ledger)
+        ledger._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = (tmp_path / "torn.db").read_bytes()
+    (tmp_path / "torn.db").write_bytes(whole[:4096] + b"x" * 3000 + whole[7096:])
+    for read in (Ledger.rows, partial(Ledger.keys, failed=True)):
+        with (
+            Ledger(tmp_path / "torn.db") as ledger,
+            pytest.raises(LedgerError, match=r"torn\.db is no ledger .* damaged"),
+        ):
+            read(ledger)
+    (tmp_path / "folder.db").mkdir()
+    with pytest.raises(LedgerError, match=r"folder\.db cannot be opened: unable to open"):
+        Ledger(tmp_path / "folder.db")
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError, match="cannot be made"):
         Ledger(tmp_path / "file" / "l.db")
@@ -298,8 +324,29 @@ def test_an_estimator_of_ones_own_is_one_line_in_the_plan(tmp_path, monkeypatch)
         assert run(study, ledger, jobs=2).failed == 0
         naive, mine = ledger.rows(study.cells())
         assert mine["method"] == "half"
+        # scikit-learn's n_iter_ is an array.
+        assert mine["rounds"] == LogisticRegression(C=1.0).fit(*_labelled_wdbc()).n_iter_[0]
+        assert naive["converged"] == 1
         assert mine["balanced_accuracy"] == naive["balanced_accuracy"]
         assert mine["propensity_error"] is None
+
+
+def _labelled_wdbc():
+    data = prepare("wdbc", "paper", 0, 0)
+    return data.X_train, measure_module._label(Cell("wdbc", "S1", 0.5, METHODS["naive"], 0, "paper", 0)).labelled
+
+
+def test_frequencies_of_numpy_are_the_same_cells():
+    one = replace(SMALL, frequencies=(0.3, 0.5))
+    other = replace(SMALL, frequencies=tuple(np.array([0.3, 0.5])))
+    assert list(one.cells()) == list(other.cells())
+    assert {type(cell.frequency) for cell in other.cells()} == {float}
+
+
+def test_a_scheduler_that_is_not_there_is_told(tmp_path):
+    pytest.importorskip("distributed")
+    with Ledger(tmp_path / "l.db") as ledger, pytest.raises(InvalidOption, match="--dask nonsense: no scheduler"):
+        run(SMALL, ledger, dask="nonsense")
 
 
 @pytest.mark.slow

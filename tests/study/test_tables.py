@@ -7,10 +7,11 @@ import pytest
 
 from conftest import data_home
 from propense.datasets import CATALOGUE
-from propense.study.compare import compare, per_method
+from propense.study.compare import caveats, compare, per_method, published_methods
 from propense.study.grids import WRITERS, Grid, duel_grid, mean_grids, win_grid
-from propense.study.plan import METHODS
+from propense.study.plan import METHODS, Method, Study
 from propense.study.published import published
+from propense.study.significance import rank_methods
 from propense.study.tables import Duel, Summary, average_ranks, duels, summarise, wins
 
 # The paper's table of wins, losses and draws of JERM: NAIVE, SAR-EM, LBE, PGLIN, TM for each strategy and frequency.
@@ -150,3 +151,57 @@ def test_grids_are_written_in_three_ways():
         ["A title_1", "a", "0.5 ± 0.1"],
         ["A title_1", "b", "–"],
     ]
+
+
+def test_a_method_with_fewer_repeats_is_not_compared_there():
+    """A mean over the repeats that did not fail is another problem's mean."""
+    full = [
+        Summary(name, "S1", 0.5, method, mean, 0.0, 10) for name in "ab" for method, mean in (("x", 0.7), ("y", 0.6))
+    ]
+    short = [*full[:3], Summary("b", "S1", 0.5, "y", 0.9, 0.0, 4)]
+    assert average_ranks(short)["S1", 0.5] == {"x": 2.0, "y": 1.0}
+    assert duels(short, "x")["S1", 0.5]["y"] == Duel(1, 0, 0)
+    assert wins(short, "x")["S1"]["y"] == 1.0
+    assert rank_methods(short).problems == 1
+    lines = mean_grids(short)[0].lines
+    assert lines[0] == ["a", "0.700 ± 0.000", "0.600 ± 0.000"]
+    assert lines[1] == ["b", "0.700 ± 0.000", "0.900 ± 0.000 (4)"]
+
+
+def test_only_the_papers_own_methods_are_set_beside_its_numbers():
+    stiff = Method("jerm", "propense.JERM", (("ridge", 5.0),))
+    study = Study(("wdbc",), ("S1",), (0.5,), (METHODS["tm"], stiff), protocol="clean")
+    assert published_methods(study) == ["tm"]
+    summaries = [Summary("wdbc", "S1", 0.5, name, 0.9, 0.0, 10) for name in ("tm", "jerm")]
+    assert [each.method for each in compare(summaries, published_methods(study))] == ["tm"]
+    assert caveats(study) == [
+        "The protocol is clean, and the paper's numbers are of another.",
+        "Not compared, since they are not the paper's: jerm.",
+    ]
+    assert caveats(Study(("wdbc",), ("S1",), (0.5,), (METHODS["tm"],))) == []
+
+
+def test_features_of_another_network_are_named(monkeypatch, tmp_path):
+    (tmp_path / "features").mkdir()
+    entry = CATALOGUE["usps"]
+    y = np.arange(entry.n) < entry.positives
+    np.savez(
+        tmp_path / "features" / "usps.npz",
+        X_train=np.zeros((entry.n, 3), dtype=np.float16),
+        y_train=y,
+        X_test=np.zeros((5, 3), dtype=np.float16),
+        y_test=y[:5],
+    )
+    monkeypatch.setenv("PROPENSE_DATA", str(tmp_path))
+    (words,) = caveats(Study(("usps", "wdbc"), ("S1",), (0.5,), (METHODS["tm"],)))
+    assert words.startswith(
+        "The features of usps are 3 columns of another network than the paper's ResNet-18 with its 512"
+    )
+
+
+def test_names_with_signs_of_the_format_stay_in_their_cells():
+    grid = Grid("50 % of a_b", ["set", "a|b#1"], [["x~y", "1 ± 2 {$}"]])
+    assert r"| set | a\|b#1 |" in WRITERS["markdown"]([grid])
+    latex = WRITERS["latex"]([grid])
+    for words in (r"50 \% of a\_b", r"a|b\#1", r"x\textasciitilde{}y", r"1 $\pm$ 2 \{\$\}"):
+        assert words in latex

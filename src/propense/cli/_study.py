@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["study"]
 
+# Failures that are listed.
+_SHOWN = 20
+
 study = typer.Typer(no_args_is_help=True, help="The paper's experiments, or your own: run, resume, compare.")
 
 Plan = Annotated[Path, typer.Argument(help="A plan in TOML.", exists=True, dir_okay=False)]
@@ -32,6 +35,10 @@ def run_study(
     dask: Annotated[str | None, typer.Option("--dask", help="The address of a Dask scheduler to use instead.")] = None,
     ledger: LedgerFile = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
+    again: Annotated[
+        list[str] | None,
+        typer.Option("--again", help="Measure this method anew, after a change of its code; may be repeated."),
+    ] = None,
 ) -> None:
     """Measure what the ledger lacks. Stop it at any moment and run it again: nothing is lost or done twice."""
     from rich.console import Console
@@ -41,6 +48,8 @@ def run_study(
     from propense.study import run as run_cells
 
     what = _read(plan)
+    for name in again or []:
+        _check_method("--again", name, what)
     console = Console(stderr=True)
     progress = RunProgress(console, len(what))
 
@@ -53,14 +62,19 @@ def run_study(
     with Ledger(_beside(plan, ledger)) as book:
         try:
             with progress.shown():
-                tally = run_cells(what, book, jobs=jobs, dask=dask, retry=retry, begun=begun, tell=tell)
+                tally = run_cells(
+                    what, book, jobs=jobs, dask=dask, retry=retry, again=again or [], begun=begun, tell=tell
+                )
         except KeyboardInterrupt:
             console.print("Stopped. What was measured is kept; the same command goes on from there.")
             raise typer.Exit(130) from None
     console.print(
-        f"{tally.done} of {tally.total} records, {tally.failed} failed: {_beside(plan, ledger)}", soft_wrap=True
+        f"{tally.done} of {tally.total} records, {tally.failed} failed: {_beside(plan, ledger)}",
+        soft_wrap=True,
+        markup=False,
     )
     if tally.failed:
+        console.print("propense study status shows what failed, and --retry tries it again.")
         raise typer.Exit(1)
 
 
@@ -71,7 +85,7 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
     from rich.table import Table
 
     what = _read(plan)
-    rows = _rows(plan, ledger, what)
+    rows = _rows(plan, ledger, what, needed=False)
     table = Table(title=f"{len(rows)} of {len(what)} records")
     for column in ("data set", "done", "failed", "to go"):
         table.add_column(column, justify="left" if column == "data set" else "right")
@@ -82,9 +96,12 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
         table.add_row(name, str(len(mine) - failed), str(failed), str(each - len(mine)))
     console = Console()
     console.print(table)
-    for row in [row for row in rows if row["error"]][:20]:
+    failed_rows = [row for row in rows if row["error"]]
+    for row in failed_rows[:_SHOWN]:
         cell = f"{row['dataset']} {row['mechanism']} {row['frequency']} {row['method']} {row['repeat']}"
         console.print(f"{cell}: {row['error']}", markup=False, soft_wrap=True)
+    if len(failed_rows) > _SHOWN:
+        console.print(f"And {len(failed_rows) - _SHOWN} more; propense study export has them all.")
 
 
 @study.command("export")
@@ -109,27 +126,42 @@ def table_study(
     plan: Plan,
     ledger: LedgerFile = None,
     form: Annotated[str, typer.Option("--format", help="table, markdown, latex or csv.")] = "table",
-    of: Annotated[str, typer.Option("--of", help="The method whose wins are counted.")] = "jerm",
+    of: Annotated[
+        str | None, typer.Option("--of", help="The method whose wins are counted: jerm, or the plan's last.")
+    ] = None,
+    score: Annotated[
+        str, typer.Option("--score", help="Any score of a record, such as auc, log_loss, propensity_error or seconds.")
+    ] = "balanced_accuracy",
     out: Out = None,
 ) -> None:
     """The paper's tables: mean ± sd and average ranks for each labelling, then wins, losses and draws."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    from propense.study.grids import WRITERS, duel_grid, mean_grids, win_grid
-    from propense.study.tables import summarise
+    from propense.study.grids import HIGHER_IS_BETTER, WRITERS, duel_grid, favourite, mean_grids, win_grid
+    from propense.study.tables import SCORES, summarise
 
     _check_format(form, out, list(WRITERS))
-    summaries = summarise(_rows(plan, ledger, _read(plan)))
-    grids = [*mean_grids(summaries), duel_grid(summaries, of), win_grid(summaries, of)]
+    what = _read(plan)
+    if of is not None:
+        _check_method("--of", of, what)
+    if score not in SCORES:
+        raise InvalidOption(f"--score {score}: there is no such score. There are: {', '.join(SCORES)}.")
+    rows = _rows(plan, ledger, what)
+    summaries, champion = summarise(rows, score), of or favourite(what)
+    grids = mean_grids(summaries, score)
+    if score in HIGHER_IS_BETTER:
+        grids += [duel_grid(summaries, champion), win_grid(summaries, champion)]
     if form == "table":
         for grid in grids:
-            shown = Table(title=grid.title)
+            shown = Table(title=escape(grid.title))
             for column in grid.head:
-                shown.add_column(column, justify="left" if column == grid.head[0] else "right")
+                shown.add_column(escape(column), justify="left" if column == grid.head[0] else "right")
             for line in grid.lines:
-                shown.add_row(*line)
+                shown.add_row(*map(escape, line))
             Console().print(shown)
+        print(f"From {len(rows)} of {len(what)} records.")
         return
     with _stream(out) as file:
         file.write(WRITERS[form](grids))
@@ -141,11 +173,16 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
     from rich.console import Console
     from rich.table import Table
 
-    from propense.study.compare import compare, per_method
+    from propense.study.compare import caveats, compare, per_method, published_methods
     from propense.study.tables import summarise
 
     _check_format(form, out, ["csv"])
-    differences = compare(summarise(_rows(plan, ledger, _read(plan))))
+    what = _read(plan)
+    differences = compare(summarise(_rows(plan, ledger, what)), published_methods(what))
+    for sentence in caveats(what):
+        print(f"Note: {sentence}", file=sys.stderr)
+    if not differences:
+        raise LedgerError(f"The paper has no cell that is in the ledger of {plan}.")
     if form == "csv":
         _write_csv([asdict(each) for each in differences], out)
         return
@@ -173,11 +210,13 @@ def report(
 ) -> None:
     """One HTML page with every table and figure, which needs no network."""
     from propense.report import gather_study, render_study
+    from propense.tables import written_whole
 
     what = _read(plan)
     page = render_study(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}"))
     out = plan.with_suffix(".html") if out is None else out
-    out.write_text(page, encoding="utf-8")
+    with written_whole(out) as path:
+        path.write_text(page, encoding="utf-8")
     print(out)
 
 
@@ -187,6 +226,12 @@ def _read(plan: Path) -> "Study":
 
     sys.path.insert(0, str(plan.resolve().parent))
     return Study.from_toml(plan)
+
+
+def _check_method(option: str, name: str, what: "Study") -> None:
+    known = [method.name for method in what.methods]
+    if name not in known:
+        raise InvalidOption(f"{option} {name}: the plan has no such method. It has: {', '.join(known)}.")
 
 
 def _check_format(form: str, out: Path | None, written: Sequence[str]) -> None:
@@ -201,19 +246,21 @@ def _beside(plan: Path, ledger: Path | None) -> Path:
     return plan.with_suffix(".ledger") if ledger is None else ledger
 
 
-def _rows(plan: Path, ledger: Path | None, what: "Study") -> list[dict[str, Any]]:
+def _rows(plan: Path, ledger: Path | None, what: "Study", *, needed: bool = True) -> list[dict[str, Any]]:
+    """The plan's records; none is an error where they are needed."""
     from propense.study import Ledger
 
     path = _beside(plan, ledger)
     if not path.exists():
         raise LedgerError(f"There is no ledger {path} yet. Run the study first: propense study run {plan}")
     with Ledger(path) as book:
-        return book.rows(what.cells())
+        rows = book.rows(what.cells())
+    if needed and not any(row["error"] is None for row in rows):
+        raise LedgerError(f"There is no record of {plan} in {path}. Run the study first: propense study run {plan}")
+    return rows
 
 
 def _write_csv(rows: list[dict[str, Any]], out: Path | None) -> None:
-    if not rows:
-        raise LedgerError("There is nothing to write: no record of this plan is in the ledger.")
     with _stream(out) as file:
         writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
@@ -226,7 +273,10 @@ def _write_parquet(rows: list[dict[str, Any]], out: Path) -> None:
         from pyarrow import parquet
     except ImportError:
         raise MissingExtra("pyarrow is needed to write Parquet. Install it: pip install 'propense[study]'.") from None
-    parquet.write_table(pyarrow.Table.from_pylist(rows), out)
+    from propense.tables import written_whole
+
+    with written_whole(out) as path:
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
 
 
 @contextmanager
@@ -234,5 +284,7 @@ def _stream(out: Path | None) -> Iterator[TextIO]:
     if out is None:
         yield sys.stdout
         return
-    with out.open("w", newline="") as file:
+    from propense.tables import written_whole
+
+    with written_whole(out) as path, path.open("w", newline="", encoding="utf-8") as file:
         yield file

@@ -1,9 +1,11 @@
 """Data sets that are images, known by the features of a pretrained network."""
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +38,7 @@ def read_features(path: Path) -> Split:
         with np.load(path, allow_pickle=False) as arrays:
             X_train, X_test = (arrays[name].astype(np.float32) for name in ("X_train", "X_test"))
             y_train, y_test = (arrays[name].astype(bool) for name in ("y_train", "y_test"))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError, BadZipFile, zlib.error) as error:
         raise DatasetMismatch(f"{path} cannot be read as features: {error}. Delete it and fetch again.") from None
     return Split(X_train, y_train, X_test, y_test)
 

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -45,7 +46,7 @@ def read_table(path: Path) -> Table:
         numbers = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows[1:]])
         if rows[0][-1] != "y" or numbers.shape[1] != len(rows[0]) or not np.isin(numbers[:, -1], (0, 1)).all():
             raise ValueError("the last column is not y, or not 0 and 1")
-    except (OSError, EOFError, ValueError, IndexError) as error:
+    except (OSError, EOFError, ValueError, IndexError, zlib.error, csv.Error) as error:
         raise DatasetMismatch(f"{path} cannot be read as a data set: {error}. Delete it and fetch again.") from None
     return numbers[:, :-1], numbers[:, -1] == 1, rows[0][:-1]
 

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from propense.plots import FrequencyDisplay, RankDisplay
 from propense.report.page import Figure, drawn, render, software
 from propense.study import Study
-from propense.study.compare import compare, per_method
-from propense.study.grids import Grid, duel_grid, mean_grids, win_grid
-from propense.study.significance import rank_methods
+from propense.study.compare import caveats, compare, per_method, published_methods
+from propense.study.grids import Grid, duel_grid, favourite, mean_grids, win_grid
+from propense.study.significance import Ranking, rank_methods
 from propense.study.tables import Summary, summarise
 
 __all__ = ["StudyReport", "gather_study", "render_study"]
 
-# The method whose wins are counted, where the study has it.
-_CHAMPION = "jerm"
 _MOST = 25
 
 
@@ -32,6 +32,7 @@ class StudyReport:
     means: list[Grid]
     wins: list[Grid]
     comparison: list[Grid]
+    caveats: list[str]
     figures: list[Figure]
 
 
@@ -39,22 +40,18 @@ def gather_study(study: Study, rows: Sequence[dict[str, Any]], title: str) -> St
     """What a study's records say."""
     summaries = summarise(rows)
     ranking = rank_methods(summaries)
-    champion = _CHAMPION if any(each.method == _CHAMPION for each in summaries) else study.methods[-1].name
+    champion = favourite(study)
     failures = [row for row in rows if row["error"]]
     return StudyReport(
         title=title,
         facts=_facts(study, rows, failures),
         failures=[(_cell(row), row["error"]) for row in failures],
         ranks=None if len(ranking.ranks) < 2 else drawn("Average ranks", RankDisplay(ranking)),
-        significance=(
-            f"Friedman's test over {ranking.problems} problems (a data set with a labelling each): p = "
-            f"{ranking.p_value:.2g}. Methods joined by a bar are closer than the critical difference of Nemenyi's "
-            f"test, {ranking.critical_difference:.2f} at {ranking.level:g}. The problems of one data set are not "
-            "independent, so read both as descriptions."
-        ),
+        significance=_significance(ranking),
         means=mean_grids(summaries),
         wins=[duel_grid(summaries, champion), win_grid(summaries, champion)],
-        comparison=_comparison(summaries),
+        comparison=_comparison(summaries, study),
+        caveats=caveats(study),
         figures=_frequency_figures(summaries),
     )
 
@@ -68,16 +65,15 @@ def _facts(study: Study, rows: Sequence[dict[str, Any]], failures: Sequence[Any]
     seconds = sum(row["seconds"] or 0.0 for row in rows)
     protocol = {
         "paper": "paper: columns chosen and scaled on the whole set with the true classes, as the paper did. A leak.",
-        "clean": "clean: columns chosen and scaled on the training part alone.",
+        "clean": "clean: columns chosen and scaled on the training part alone, still with its true classes.",
     }[study.protocol]
     return [
         ("records", f"{len(rows) - len(failures)} of {len(study)}, {len(failures)} failed"),
-        ("time in fits", f"{seconds / 60:.1f} minutes of processor"),
+        ("time in fits", f"{seconds / 60:.1f} minutes, over all processes"),
         ("protocol", protocol),
         ("seed, repeats", f"{study.seed}, {study.repeats}"),
         ("methods", "; ".join(_method(each) for each in study.methods)),
-        ("machine", platform.machine()),
-        ("software", software()),
+        ("page made on", f"{platform.machine()}, {software()}"),
     ]
 
 
@@ -90,9 +86,20 @@ def _cell(row: dict[str, Any]) -> str:
     return f"{row['dataset']} {row['mechanism']} {row['frequency']} {row['method']} {row['repeat']}"
 
 
-def _comparison(summaries: Sequence[Summary]) -> list[Grid]:
+def _significance(ranking: Ranking) -> str:
+    over = f"{ranking.problems} problems (a data set with a labelling each)"
+    if np.isnan(ranking.p_value):
+        return f"Over {over}. Friedman's test needs three methods and two problems."
+    return (
+        f"Friedman's test over {over}: p = {ranking.p_value:.2g}. Methods joined by a bar are closer than the critical "
+        f"difference of Nemenyi's test, {ranking.critical_difference:.2f} at {ranking.level:g}. The problems of one "
+        "data set are not independent, so read both as descriptions."
+    )
+
+
+def _comparison(summaries: Sequence[Summary], study: Study) -> list[Grid]:
     """Ours beside the paper's, by method and by the cells that differ most; nothing where the paper has none."""
-    differences = compare(summaries)
+    differences = compare(summaries, published_methods(study))
     if not differences:
         return []
     methods = [

@@ -1,15 +1,17 @@
 """Ours beside the published numbers."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from propense.datasets import describe, is_here, load
+from propense.study.plan import METHODS, Study
 from propense.study.published import published
 from propense.study.tables import Summary
 
-__all__ = ["Difference", "compare", "per_method"]
+__all__ = ["Difference", "caveats", "compare", "per_method", "published_methods"]
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,39 @@ class Difference:
         return self.mean - self.published_mean
 
 
-def compare(summaries: Sequence[Summary]) -> list[Difference]:
-    """The cells that the paper has too."""
+def published_methods(study: Study) -> list[str]:
+    """The methods of a study that are the paper's in the forms that made its numbers, whatever others are called."""
+    return [method.name for method in study.methods if METHODS.get(method.name) == method]
+
+
+def caveats(study: Study) -> list[str]:
+    """What makes a study's numbers others than the paper's, in sentences."""
+    found = []
+    if study.protocol != "paper":
+        found.append(f"The protocol is {study.protocol}, and the paper's numbers are of another.")
+    others = [method.name for method in study.methods if method.name not in published_methods(study)]
+    if others:
+        found.append(f"Not compared, since they are not the paper's: {', '.join(others)}.")
+    for name in study.datasets:
+        entry = describe(name)
+        if entry.images and is_here(name):
+            columns = load(name, download=False).X.shape[1]
+            if columns != entry.p:
+                found.append(
+                    f"The features of {name} are {columns} columns of another network than the paper's ResNet-18 with "
+                    f"its {entry.p}: the paper's numbers cannot be met."
+                )
+    return found
+
+
+def compare(summaries: Sequence[Summary], methods: Collection[str] = tuple(METHODS)) -> list[Difference]:
+    """The cells that the paper has too, of these methods."""
     theirs = {(each.dataset, each.setting, each.method): each for each in published()}
     pairs = ((each, theirs.get((each.dataset, each.setting, each.method))) for each in summaries)
     return [
         Difference(ours.dataset, ours.mechanism, ours.frequency, ours.method, ours.mean, ours.sd, other.mean, other.sd)
         for ours, other in pairs
-        if other is not None
+        if other is not None and ours.method in methods
     ]
 
 

@@ -5,9 +5,14 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from propense.study.plan import Study
 from propense.study.tables import Setting, Summary, average_ranks, duels, wins
 
-__all__ = ["WRITERS", "Grid", "duel_grid", "mean_grids", "win_grid"]
+__all__ = ["HIGHER_IS_BETTER", "WRITERS", "Grid", "duel_grid", "favourite", "mean_grids", "win_grid"]
+
+
+# The scores of a record of which more is better; of the others, such as errors and seconds, less.
+HIGHER_IS_BETTER = ("balanced_accuracy", "accuracy", "auc", "f1")
 
 
 @dataclass(frozen=True)
@@ -19,21 +24,34 @@ class Grid:
     lines: list[list[str]]
 
 
-def mean_grids(summaries: Sequence[Summary]) -> list[Grid]:
-    """One table for each setting, as in the paper: mean ± sd by data set and method, and the average ranks below."""
+def mean_grids(summaries: Sequence[Summary], score: str = "balanced_accuracy") -> list[Grid]:
+    """One table for each setting, as in the paper: mean ± sd by data set and method, and the average ranks below.
+
+    Where a method has fewer repeats than another has, their number stands beside its mean. Only of accuracies are there
+    ranks.
+    """
+    most = max((each.repeats for each in summaries), default=0)
     methods = list(dict.fromkeys(each.method for each in summaries))
-    ranks = average_ranks(summaries)
+    ranks = average_ranks(summaries) if score in HIGHER_IS_BETTER else {}
     grids = []
     for setting in dict.fromkeys(each.setting for each in summaries):
         cells = {(each.dataset, each.method): each for each in summaries if each.setting == setting}
         lines = [
-            [dataset, *(_mean(cells.get((dataset, method))) for method in methods)]
+            [dataset, *(_mean(cells.get((dataset, method)), most) for method in methods)]
             for dataset in dict.fromkeys(dataset for dataset, _ in cells)
         ]
         mine = ranks.get(setting, {})
-        lines.append(["average rank", *(f"{mine[method]:.2f}" if method in mine else "–" for method in methods)])
-        grids.append(Grid(f"Balanced accuracy, {_name(setting)}", ["data set", *methods], lines))
+        if score in HIGHER_IS_BETTER:
+            lines.append(["average rank", *(f"{mine[method]:.2f}" if method in mine else "–" for method in methods)])
+        title = score.replace("_", " ").capitalize()
+        grids.append(Grid(f"{title}, {_name(setting)}", ["data set", *methods], lines))
     return grids
+
+
+def favourite(study: Study) -> str:
+    """The method whose wins are counted unless another is named: JERM where the study has it."""
+    names = [method.name for method in study.methods]
+    return "jerm" if "jerm" in names else names[-1]
 
 
 def duel_grid(summaries: Sequence[Summary], method: str) -> Grid:
@@ -63,7 +81,8 @@ def to_markdown(grids: Sequence[Grid]) -> str:
     parts = []
     for grid in grids:
         rule = ["---", *["---:"] * (len(grid.head) - 1)]
-        lines = [f"| {' | '.join(line)} |" for line in (grid.head, rule, *grid.lines)]
+        table = [[cell.replace("|", r"\|") for cell in line] for line in (grid.head, rule, *grid.lines)]
+        lines = [f"| {' | '.join(line)} |" for line in table]
         parts.append(f"### {grid.title}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
 
@@ -92,11 +111,21 @@ def to_csv(grids: Sequence[Grid]) -> str:
     return out.getvalue()
 
 
+_LATEX = {
+    **{letter: f"\\{letter}" for letter in "%_&#${}"},
+    "±": r"$\pm$",
+    "–": "--",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
 WRITERS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv}
 
 
-def _mean(summary: Summary | None) -> str:
-    return "–" if summary is None else f"{summary.mean:.3f} ± {summary.sd:.3f}"
+def _mean(summary: Summary | None, most: int) -> str:
+    if summary is None:
+        return "–"
+    return f"{summary.mean:.3f} ± {summary.sd:.3f}" + (f" ({summary.repeats})" if summary.repeats < most else "")
 
 
 def _name(setting: Setting) -> str:
@@ -104,6 +133,4 @@ def _name(setting: Setting) -> str:
 
 
 def _escape(words: str) -> str:
-    for plain, latex in (("±", r"$\pm$"), ("–", "--"), ("%", r"\%"), ("_", r"\_"), ("&", r"\&")):
-        words = words.replace(plain, latex)
-    return words
+    return "".join(_LATEX.get(letter, letter) for letter in words)

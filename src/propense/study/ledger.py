@@ -33,32 +33,51 @@ class Ledger:
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Autocommit: each record is a transaction of its own, whole on disk or not there.
-            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=30.0)
-            self._open()
-        except sqlite3.DatabaseError as error:
-            raise LedgerError(f"{self.path} is no ledger of propense, or damaged: {error}. Move it away.") from None
         except OSError as error:
             raise LedgerError(f"{self.path} cannot be made: {error}.") from None
+        with self._told("opened"):
+            # Autocommit: each record is a transaction of its own, whole on disk or not there.
+            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=30.0)
+            # With a write-ahead log a killed process loses nothing; only the machine's fall may cost the last records.
+            self._file.execute("PRAGMA synchronous = NORMAL")
+            if not self._is_ours():
+                self._make()
 
-    def _open(self) -> None:
+    def _is_ours(self) -> bool:
+        """Whether the tables are there; a foreign or later file is refused."""
+        # In this order: who finds the tables, which another run may just have made, finds their marks too.
+        (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (application,) = self._file.execute("PRAGMA application_id").fetchone()
         (layout,) = self._file.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and application != _APPLICATION:
             raise LedgerError(f"{self.path} is an SQLite file of another program. Give the ledger another name.")
         if tables and layout != _LAYOUT:
             raise LedgerError(
                 f"{self.path} has layout {layout}, written by another version of propense; this has {_LAYOUT}."
             )
+        return bool(tables)
+
+    def _make(self) -> None:
+        """A new ledger, made by one of those that open it at the same time."""
         self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute("PRAGMA synchronous = NORMAL")
-        if not tables:
-            columns = ", ".join(f"{name}" for name in _COLUMNS[1:])
-            self._file.executescript(
-                f"BEGIN; CREATE TABLE records (key TEXT PRIMARY KEY, {columns}); "
-                f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_LAYOUT}; COMMIT;"
-            )
+        self._file.execute("BEGIN IMMEDIATE")
+        if not self._is_ours():
+            self._file.execute(f"CREATE TABLE records (key TEXT PRIMARY KEY, {', '.join(_COLUMNS[1:])})")
+            self._file.execute(f"PRAGMA application_id = {_APPLICATION}")
+            self._file.execute(f"PRAGMA user_version = {_LAYOUT}")
+        self._file.execute("COMMIT")
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """What SQLite finds wrong, in our words; only a file that is no ledger is to be moved away."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                words = f"{self.path} is no ledger of propense, or damaged: {error}. Move it away."
+            else:
+                words = f"{self.path} cannot be {what}: {error}. What was recorded so far is kept."
+            raise LedgerError(words) from None
 
     def __enter__(self) -> Self:
         return self
@@ -70,24 +89,23 @@ class Ledger:
         """Keep a record, in place of a failure of the same cell."""
         about = (cell.dataset, cell.mechanism, cell.frequency, cell.method.name, cell.repeat, cell.protocol, cell.seed)
         marks = ", ".join("?" * len(_COLUMNS))
-        try:
+        with self._told("written"):
             self._file.execute(
                 f"INSERT OR REPLACE INTO records ({', '.join(_COLUMNS)}) VALUES ({marks})",
                 (cell.key, *about, *astuple(record)),
             )
-        except sqlite3.Error as error:
-            raise LedgerError(
-                f"{self.path} cannot be written: {error}. What was recorded so far is kept; make room and run again."
-            ) from None
 
     def keys(self, *, failed: bool) -> set[str]:
         """The cells that were measured, or those that failed."""
-        return {key for (key,) in self._file.execute(f"SELECT key FROM records WHERE error IS {'NOT' * failed} NULL")}
+        with self._told("read"):
+            cursor = self._file.execute(f"SELECT key FROM records WHERE error IS {'NOT' * failed} NULL")
+            return {key for (key,) in cursor}
 
     def rows(self, cells: Iterable[Cell] | None = None) -> list[dict[str, Any]]:
         """Records as plain rows, in the order of the cells where those are given."""
-        cursor = self._file.execute(f"SELECT {', '.join(_COLUMNS)} FROM records ORDER BY rowid")
-        found = {values[0]: dict(zip(_COLUMNS[1:], values[1:], strict=True)) for values in cursor}
+        with self._told("read"):
+            cursor = self._file.execute(f"SELECT {', '.join(_COLUMNS)} FROM records ORDER BY rowid")
+            found = {values[0]: dict(zip(_COLUMNS[1:], values[1:], strict=True)) for values in cursor}
         if cells is None:
             return list(found.values())
         return [found[cell.key] for cell in cells if cell.key in found]

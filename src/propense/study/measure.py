@@ -2,9 +2,9 @@
 
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ _WIDEST = 30
 _ALIKE = 0.95
 # Stands where the method does not matter.
 _ANY = METHODS["oracle"]
+
+Shared = TypeVar("Shared", "Prepared", Labelling)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def measure(cell: Cell) -> Record:
     """Fit the method to labels drawn for this cell and score it against the truth; what goes wrong is recorded."""
     try:
         return _score(cell, prepare(cell.dataset, cell.protocol, cell.repeat, cell.seed))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Record(error=f"{type(error).__name__}: {error}")
 
 
@@ -83,7 +85,7 @@ def _score(cell: Cell, data: Prepared) -> Record:
         positive = data.y_train
         propensity_error = float(np.abs(model.predict_propensity(data.X_train) - drawn.propensity)[positive].mean())
     balanced_accuracy, accuracy, f1 = counted(data.y_test, predicted)
-    prior = getattr(model, "prior_", None)
+    prior, converged = getattr(model, "prior_", None), getattr(model, "converged_", None)
     return Record(
         balanced_accuracy=balanced_accuracy,
         accuracy=accuracy,
@@ -93,9 +95,14 @@ def _score(cell: Cell, data: Prepared) -> Record:
         propensity_error=propensity_error,
         prior_error=None if prior is None else float(abs(prior - data.y_train.mean())),
         seconds=seconds,
-        rounds=getattr(model, "n_iter_", None),
-        converged=getattr(model, "converged_", None),
+        rounds=_rounds(getattr(model, "n_iter_", None)),
+        converged=None if converged is None else bool(converged),
     )
+
+
+def _rounds(n_iter: Any) -> int | None:
+    """A number, or the largest of several, as scikit-learn's own estimators have them."""
+    return None if n_iter is None or np.size(n_iter) == 0 else int(np.max(n_iter))
 
 
 @lru_cache(maxsize=1)
@@ -103,16 +110,16 @@ def _label(cell: Cell) -> Labelling:
     """The labels of a cell, which the methods share."""
     data = prepare(cell.dataset, cell.protocol, cell.repeat, cell.seed)
     # By the mechanism's own generator, so that other mechanisms in the plan move nothing.
-    rng = cell.rng("labels", cell.mechanism, repr(cell.frequency))
+    rng = cell.rng("labels", cell.mechanism, repr(float(cell.frequency)))
     mechanism = MECHANISMS[cell.mechanism]
     if cell.protocol == "clean" or mechanism.follows != "class":
-        return simulate(data.X_train, data.y_train, mechanism, cell.frequency, rng)
+        return _kept(simulate(data.X_train, data.y_train, mechanism, cell.frequency, rng))
     # The paper took the log-odds of fitted probabilities, and .999 and .001 for those that are exactly 1 and 0.
     score = class_score(data.X_train, data.y_train)
     chance = sigmoid(score)
     score = np.where(chance == 1.0, logit(0.999), np.where(chance == 0.0, logit(0.001), score))
     propensity = mechanism.propensity(score, data.y_train, cell.frequency)
-    return Labelling(draw_labels(propensity, data.y_train, rng), propensity)
+    return _kept(Labelling(draw_labels(propensity, data.y_train, rng), propensity))
 
 
 @lru_cache(maxsize=4)
@@ -122,12 +129,19 @@ def prepare(dataset: str, protocol: str, repeat: int, seed: int) -> Prepared:
     if protocol == "paper":
         X, chosen = _whole(dataset)
         train, test = _rows(data.y, data.test, repeat)
-        return Prepared(X[train][:, chosen], data.y[train], X[test][:, chosen], data.y[test])
+        return _kept(Prepared(X[train][:, chosen], data.y[train], X[test][:, chosen], data.y[test]))
     train, test = _rows(data.y, data.test, int(_split_rng(dataset, repeat, seed).integers(2**31)))
     X = _fill(data.X, data.X[train])
     X_train, X_test = (_scale(X[rows], X[train], "z-score") for rows in (train, test))
     chosen = choose_columns(X_train, data.y[train])
-    return Prepared(X_train[:, chosen], data.y[train], X_test[:, chosen], data.y[test])
+    return _kept(Prepared(X_train[:, chosen], data.y[train], X_test[:, chosen], data.y[test]))
+
+
+def _kept(shared: Shared) -> Shared:
+    """Locked, since other cells use the same arrays: an estimator that writes into its input fails, and alone."""
+    for each in fields(shared):
+        getattr(shared, each.name).setflags(write=False)
+    return shared
 
 
 @lru_cache(maxsize=2)

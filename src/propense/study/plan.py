@@ -43,8 +43,10 @@ class Method:
         module, _, attribute = self.path.rpartition(".")
         try:
             return getattr(importlib.import_module(module), attribute)(**dict(self.parameters))
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise InvalidPlan(f"The method {self.name!r} cannot be made from {self.path!r}: {error}.") from None
+        except Exception as error:
+            # The user's own module may fail in any way.
+            words = f"{type(error).__name__}: {error}"
+            raise InvalidPlan(f"The method {self.name!r} cannot be made from {self.path!r}: {words}.") from None
 
 
 # The methods of the paper, in the forms that made its numbers.
@@ -116,7 +118,7 @@ class Study:
     def from_toml(cls, path: Path) -> "Study":
         """Read a plan; what is wrong with it is said with its file's name."""
         try:
-            text = tomllib.loads(Path(path).read_text())
+            text = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InvalidPlan(f"{path} cannot be read as a plan: {error}.") from None
         known = [each.name for each in fields(cls)]
@@ -126,6 +128,9 @@ class Study:
         for name in ("datasets", "mechanisms", "frequencies", "methods"):
             if name in text and not isinstance(text[name], list):
                 raise InvalidPlan(f"{path}: {name} must be a list.")
+        missing = [name for name in ("datasets", "mechanisms", "frequencies") if name not in text]
+        if missing:
+            raise InvalidPlan(f"{path} lacks {', '.join(missing)}.")
         if "methods" in text:
             text["methods"] = [_read_method(each, path) for each in text["methods"]]
         try:
@@ -133,8 +138,6 @@ class Study:
                 key: tuple(value) if isinstance(value, list) else value for key, value in text.items()
             }
             return cls(**given)
-        except TypeError as error:
-            raise InvalidPlan(f"{path}: {error}.") from None
         except InvalidPlan as error:
             raise InvalidPlan(f"{path}: {error}") from None
 
@@ -145,6 +148,8 @@ class Study:
         for frequency in self.frequencies:
             if not isinstance(frequency, float) or not 0 < frequency < 1:
                 raise InvalidPlan(f"the frequency {frequency!r} is not between 0 and 1.")
+        # NumPy's floats are written otherwise, and cells are known by how they are written.
+        object.__setattr__(self, "frequencies", tuple(map(float, self.frequencies)))
         _check_count("repeats", self.repeats, 1)
         _check_count("seed", self.seed, 0)
         _check_distinct("methods", [method.name for method in self.methods])
@@ -184,7 +189,12 @@ def _read_method(given: Any, path: Path) -> Method:
     name = given.get("name", given["class"].rpartition(".")[2].lower())
     method = Method(name, given["class"], tuple(sorted(given.get("parameters", {}).items())))
     try:
+        json.dumps(method.parameters)
         method.make()
+    except TypeError as error:
+        raise InvalidPlan(
+            f"{path}: the parameters of {name!r} must be numbers, words, truths or lists: {error}."
+        ) from None
     except InvalidPlan as error:
         raise InvalidPlan(f"{path}: {error}") from None
     return method
@@ -192,7 +202,7 @@ def _read_method(given: Any, path: Path) -> Method:
 
 def _check_known(what: str, values: Any, known: Any) -> None:
     for value in values:
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise InvalidPlan(f"there is no {what} {value!r}. There are: {', '.join(known)}.")
 
 

@@ -1,17 +1,17 @@
 """A study run: the cells that are not in the ledger, measured in parallel, each recorded as it comes."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 
 from propense.datasets import is_here
 from propense.datasets.home import data_home
-from propense.errors import DownloadFailed, MissingExtra
+from propense.errors import DownloadFailed, InvalidOption, MissingExtra, WorkerDied
 from propense.study.ledger import Ledger
 from propense.study.measure import Record, measure
 from propense.study.plan import Cell, Study
@@ -38,6 +38,7 @@ def run(
     jobs: int = 1,
     dask: str | None = None,
     retry: bool = False,
+    again: Collection[str] = (),
     begun: Callable[[Tally], None] | None = None,
     tell: Tell | None = None,
 ) -> Tally:
@@ -53,6 +54,8 @@ def run(
         The address of a Dask scheduler, whose workers are used instead.
     retry : bool, default=False
         Whether cells that failed before are tried again.
+    again : list of str, default=()
+        Methods whose cells are measured anew, as after a change of one's own estimator.
     begun : callable, default=None
         Told once how far the study already is.
     tell : callable, default=None
@@ -66,8 +69,9 @@ def run(
         done, failed = ledger.keys(failed=False), ledger.keys(failed=True)
         cells = list(study.cells())
         skipped = done if retry else done | failed
-        left = [cell for cell in cells if cell.key not in skipped]
-        tally = Tally(len(cells), len(cells) - len(left), 0 if retry else sum(cell.key in failed for cell in cells))
+        left = [cell for cell in cells if cell.key not in skipped or cell.method.name in again]
+        known = failed - {cell.key for cell in left}
+        tally = Tally(len(cells), len(cells) - len(left), sum(cell.key in known for cell in cells))
         _check_data(left)
         if begun:
             begun(tally)
@@ -91,23 +95,26 @@ def _check_data(cells: list[Cell]) -> None:
 
 
 def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[Cell, Record]]:
-    """Records as they are ready; cells that share a split and its labels go to one worker together."""
-    groups = [list(group) for _, group in groupby(cells, key=lambda c: (c.dataset, c.repeat, c.mechanism, c.frequency))]
+    """Records as they are ready."""
     if jobs == 1 and dask is None:
-        for group in groups:
-            for cell in group:
-                yield cell, measure(cell)
+        for cell in cells:
+            yield cell, measure(cell)
         return
     with _workers(jobs, dask):
-        tasks = (delayed(_measure_group)(group, sys.path) for group in groups)
-        for results in Parallel(n_jobs=jobs if dask is None else -1, return_as="generator_unordered")(tasks):
-            yield from results
+        tasks = (delayed(_measure_there)(cell, sys.path) for cell in cells)
+        try:
+            yield from Parallel(n_jobs=jobs if dask is None else -1, return_as="generator_unordered")(tasks)
+        except BrokenProcessPool:
+            raise WorkerDied(
+                "A worker process was ended from outside, perhaps for want of memory. What was recorded is kept; run "
+                "again with fewer --jobs, or with --jobs 1 to see where it ends."
+            ) from None
 
 
-def _measure_group(cells: list[Cell], path: list[str]) -> list[tuple[Cell, Record]]:
+def _measure_there(cell: Cell, path: list[str]) -> tuple[Cell, Record]:
     """In a worker: where the user's own modules are is told by the parent."""
     sys.path[:] = [*sys.path, *(place for place in path if place not in sys.path)]
-    return [(cell, measure(cell)) for cell in cells]
+    return cell, measure(cell)
 
 
 @contextmanager
@@ -121,5 +128,9 @@ def _workers(jobs: int, dask: str | None) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise MissingExtra("Dask is needed for --dask. Install it: pip install 'propense[dask]'.") from None
-    with Client(dask), parallel_config(backend="dask"):
+    try:
+        client = Client(dask)
+    except (OSError, ValueError) as error:
+        raise InvalidOption(f"--dask {dask}: no scheduler answers there ({error}).") from None
+    with client, parallel_config(backend="dask"):
         yield

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-from propense.study.tables import Summary
+from propense.study.tables import Summary, comparable
 
 __all__ = ["Ranking", "rank_methods"]
 
@@ -37,7 +37,7 @@ class Ranking:
 def rank_methods(summaries: Sequence[Summary], *, without: Sequence[str] = ("oracle",), level: float = 0.05) -> Ranking:
     """Rank methods over all problems of a study."""
     methods = list(dict.fromkeys(each.method for each in summaries if each.method not in without))
-    means = {(each.dataset, each.setting, each.method): each.mean for each in summaries}
+    means = {(each.dataset, each.setting, each.method): each.mean for each in comparable(summaries)}
     problems = dict.fromkeys((each.dataset, each.setting) for each in summaries)
     complete = [key for key in problems if all((*key, method) in means for method in methods)]
     table = np.array([[means[*key, method] for method in methods] for key in complete])

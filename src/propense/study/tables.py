@@ -2,14 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
-__all__ = ["Duel", "Summary", "average_ranks", "duels", "summarise", "wins"]
+from propense.study.measure import Record
 
+__all__ = ["SCORES", "Duel", "Summary", "average_ranks", "comparable", "duels", "summarise", "wins"]
+
+# What of a record can be tabulated.
+SCORES = tuple(each.name for each in fields(Record) if each.name not in ("converged", "error"))
 # One column of a table of the paper: a labelling mechanism with a label frequency.
 Setting = tuple[str, float]
 
@@ -49,12 +53,20 @@ def summarise(rows: Iterable[dict[str, Any]], score: str = "balanced_accuracy") 
     return [Summary(*key, float(np.mean(values)), float(np.std(values)), len(values)) for key, values in found.items()]
 
 
+def comparable(summaries: Sequence[Summary]) -> list[Summary]:
+    """Without those of fewer repeats than others on the same problem have: their failures or gaps would decide."""
+    most: dict[tuple[str, Setting], int] = defaultdict(int)
+    for each in summaries:
+        most[each.dataset, each.setting] = max(most[each.dataset, each.setting], each.repeats)
+    return [each for each in summaries if each.repeats == most[each.dataset, each.setting]]
+
+
 def average_ranks(
     summaries: Sequence[Summary], without: Sequence[str] = ("oracle",)
 ) -> dict[Setting, dict[str, float]]:
     """For each setting the rank of each method, averaged over data sets: the more the better, ties shared.
 
-    Data sets on which not every method has a mean are left out.
+    Data sets on which not every method has a mean over the same number of repeats are left out.
     """
     compared = [each for each in summaries if each.method not in without]
     methods = list(dict.fromkeys(each.method for each in compared))
@@ -88,9 +100,9 @@ def wins(summaries: Sequence[Summary], method: str) -> dict[str, dict[str, float
 
 
 def _by_dataset(summaries: Sequence[Summary]) -> dict[tuple[Setting, str], dict[str, Summary]]:
-    """The methods' summaries on each setting of each data set."""
+    """The methods' summaries on each setting of each data set, those that can be compared."""
     found: dict[tuple[Setting, str], dict[str, Summary]] = defaultdict(dict)
-    for each in summaries:
+    for each in comparable(summaries):
         found[each.setting, each.dataset][each.method] = each
     return found
 
