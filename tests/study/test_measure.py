@@ -108,9 +108,7 @@ def test_missing_cells_and_scaling_are_the_papers(monkeypatch, tmp_path):
     X[::7, 1] = np.nan
     y = rng.random(40) < 0.5
     entry = replace(describe("breast-w"), scaling="min-max")
-    monkeypatch.setattr(
-        measure_module, "load", lambda name, download: Dataset(X, y, ["a", "b", "c"], None, entry, "here")
-    )
+    monkeypatch.setattr(measure_module, "_loaded", lambda name: Dataset(X, y, ["a", "b", "c"], None, entry, "here"))
     measure_module._whole.cache_clear()
     try:
         found, chosen = measure_module._whole("breast-w")
@@ -125,7 +123,7 @@ def test_images_keep_their_split(monkeypatch):
     X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20) % 3 == 0
     test = np.arange(20) >= 15
     entry = replace(describe("usps"), scaling="raw")
-    monkeypatch.setattr(measure_module, "load", lambda name, download: Dataset(X, y, ["a", "b"], test, entry, "here"))
+    monkeypatch.setattr(measure_module, "_loaded", lambda name: Dataset(X, y, ["a", "b"], test, entry, "here"))
     measure_module._whole.cache_clear()
     prepare.cache_clear()
     try:

@@ -12,7 +12,7 @@ from sklearn.feature_selection import mutual_info_classif
 from sklearn.model_selection import train_test_split
 
 from propense._maths.logistic import logit, sigmoid
-from propense.datasets import load
+from propense.datasets import Dataset, load
 from propense.estimators import Oracle
 from propense.labelling import MECHANISMS, Labelling, class_score, draw_labels, simulate
 from propense.study.plan import METHODS, Cell
@@ -122,10 +122,15 @@ def _label(cell: Cell) -> Labelling:
     return _kept(Labelling(draw_labels(propensity, data.y_train, rng), propensity))
 
 
+@lru_cache(maxsize=2)
+def _loaded(dataset: str) -> Dataset:
+    return load(dataset, download=False)
+
+
 @lru_cache(maxsize=4)
 def prepare(dataset: str, protocol: str, repeat: int, seed: int) -> Prepared:
     """The split of a repeat, its columns scaled and chosen."""
-    data = load(dataset, download=False)
+    data = _loaded(dataset)
     if protocol == "paper":
         X, chosen = _whole(dataset)
         train, test = _rows(data.y, data.test, repeat)
@@ -147,7 +152,7 @@ def _kept(shared: Shared) -> Shared:
 @lru_cache(maxsize=2)
 def _whole(dataset: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The paper's preparation, on the whole set with the true classes: a leak, kept because its numbers have it."""
-    data = load(dataset, download=False)
+    data = _loaded(dataset)
     train = np.arange(len(data.y)) if data.test is None else np.flatnonzero(~data.test)
     X = _fill(data.X, data.X[train])
     X = _scale(X, X[train], data.entry.scaling)
