@@ -89,10 +89,11 @@ class JERM(BasePUClassifier):
         Rounds.
     converged_ : bool
         Whether β and e repeated within ``max_iter`` rounds, each fitted to its tolerance.
-    risk_path_ : ndarray of shape (n_iter_,)
+    risk_path_ : ndarray of shape (n_rounds,)
         The joint risk Qₙ that β reached in each round, ridge included. It may rise: P̂ changes between rounds.
-    positives_path_ : ndarray of shape (n_iter_,)
-        |P̂|/n in each round. Near 1, everybody was taken for a positive and neither y nor e can be trusted.
+    positives_path_ : ndarray of shape (n_rounds,)
+        The share of the rows that P̂ holds in each round. Near 1, everybody was taken for a positive and neither y nor e
+        can be trusted.
     spies_ : int ndarray
         The rows of fit that are spies, in ascending order.
     n_features_in_ : int
@@ -101,9 +102,9 @@ class JERM(BasePUClassifier):
 
     Notes
     -----
-    A row of ``sample_weight`` w counts as w copies of it: in both risks, in ``prior_`` and |P̂|, and in the spies'
-    quantile, where each labelled row has w votes. A copy changes no distance, so weights do not change who is a spy;
-    among unlabelled rows equally near, the first is the spy. Rows of weight 0 take no part.
+    A row of ``sample_weight`` w counts as w copies of it: in both risks, in ``prior_`` and the size of P̂, and in the
+    spies' quantile, where each labelled row has w votes. A copy changes no distance, so weights do not change who is a
+    spy; among unlabelled rows equally near, the first is the spy. Rows of weight 0 take no part.
 
     If no unlabelled row passes the threshold, P̂ holds nobody to compare the labelled with and e(x) is set to 1.
 

@@ -37,7 +37,7 @@ class JointMLE(BasePUClassifier):
     ridge : float, default=1.0
         The penalty ½·ridge·(‖β‖² + ‖γ‖²) on the summed risk; the intercepts are free. The practical choice.
     radius : float, default=None
-        The theory's choice: minimise over |β|₁ + |γ|₁ ≤ radius, intercepts counted, as in eq. (8), which is
+        The theory's choice: minimise over ‖β‖₁ + ‖γ‖₁ ≤ radius, intercepts counted, as in eq. (8), which is
         ``JointMLE(radius=w, ridge=0)``. None is no bound.
     propensity_features : list of str or of int, default=None
         The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
@@ -66,8 +66,8 @@ class JointMLE(BasePUClassifier):
     starts_ : dict of ndarrays of shape (n_starts,)
         What each start came to, best first. "risk": Qₙ with its ridge; "factor": 0 where the factor that began as y is
         called y, 1 where the two changed places; "norm" and "propensity_norm": the ℓ1 norms of the slopes of y and e;
-        "distance": the mean of |y(x) − best y(x)| over the rows of fit; "converged". Starts of nearly the best risk at
-        a distance, or nearly equal norms, mean that the data do not determine the answer.
+        "distance": how far y(x) is from the best y(x), on average over the rows of fit; "converged". Starts of nearly
+        the best risk at a distance, or nearly equal norms, mean that the data do not determine the answer.
     prior_ : float
         The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
     label_frequency_ : float

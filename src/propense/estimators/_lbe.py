@@ -82,7 +82,7 @@ class LBE(BasePUClassifier):
         Rounds.
     converged_ : bool
         Whether the rounds of "em" ended by ``tol``; true of "published", whose budget is part of the method.
-    risk_path_ : ndarray of shape (n_iter_,)
+    risk_path_ : ndarray of shape (n_rounds,)
         The observed risk per row after each round, in "em" with the ridges; there it never rises.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)

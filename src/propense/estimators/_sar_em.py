@@ -74,7 +74,7 @@ class SAREM(BasePUClassifier):
         Rounds.
     converged_ : bool
         Whether they ended by ``tol``, the last regressions at their minimum.
-    risk_path_ : ndarray of shape (n_iter_,)
+    risk_path_ : ndarray of shape (n_rounds,)
         After each round: in "em" the observed risk per row, ridges included, which never rises with logistic models; in
         "published" minus the expected log-likelihood per row, by which it stops.
     n_features_in_ : int

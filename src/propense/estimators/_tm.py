@@ -65,9 +65,9 @@ class TM(BasePUClassifier):
         Rounds.
     converged_ : bool
         Whether they ended by ``tol``, the last regressions at their minimum.
-    risk_path_ : ndarray of shape (n_iter_,)
+    risk_path_ : ndarray of shape (n_rounds,)
         The joint risk Qₙ of y and e after each round. It may rise: the rounds minimise no single function.
-    positives_path_ : ndarray of shape (n_iter_,)
+    positives_path_ : ndarray of shape (n_rounds,)
         The share of rows taken for positives in each round.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)

@@ -70,7 +70,7 @@ def compare(summaries: Sequence[Summary], methods: Collection[str] = tuple(METHO
 
 
 def per_method(differences: Sequence[Difference]) -> dict[str, tuple[float, float, int]]:
-    """For each method the mean of |ours − published|, the mean of ours − published, and over how many cells."""
+    """For each method the mean size of ours − published, its mean, and over how many cells."""
     found: dict[str, list[float]] = defaultdict(list)
     for each in differences:
         found[each.method].append(each.off)
