@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format bench docs clean
 
 demo: .venv/.cli
 	$(BIN)/propense demo
@@ -32,6 +32,11 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/excess_risk.py
 
+# The site, in docs/_build; a warning is an error.
+docs: .venv/.docs
+	$(BIN)/sphinx-build --builder html -W --keep-going --quiet docs docs/_build
+	@echo docs/_build/index.html
+
 .venv/.made:
 	$(PYTHON) -m venv .venv
 	touch $@
@@ -48,5 +53,9 @@ bench: .venv/.bench
 	$(BIN)/python -m pip install --quiet --editable '.[dev,report]'
 	touch $@
 
+.venv/.docs: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@ .venv/.cli
+
 clean:
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv dist build docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
