@@ -1,0 +1,122 @@
+"""The documentation is true: its code runs and prints what it shows, its links lead somewhere, nothing is left out.
+
+A page's Python blocks run in order, in one namespace and an empty folder; a block with prompts (>>>) must print what it
+shows. A block, of any language, that begins with a comment naming a file is that file. What should not run is called
+something other than python.
+"""
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+import sklearn
+from typer.main import get_command
+
+import propense
+from propense.cli._app import app
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+MADE = ("_build", "gallery", "generated")
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted(DOCS.rglob("*.md")) if not set(page.relative_to(DOCS).parts) & set(MADE)),
+]
+
+BLOCK = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE_NAME = re.compile(r"^# (\w+\.\w+)\n")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+METHODS = sorted({getattr(propense, name).__module__ for name in propense.__all__ if name != "__version__"})
+EXAMPLES = [*METHODS, "propense.datasets.load", "propense.datasets.synthetic", "propense.labelling"]
+PUBLIC = ["propense", *(f"propense.{name}" for name in ("labelling", "datasets", "tables", "study", "plots", "report"))]
+
+
+def blocks(page):
+    """The language, the code and the line of each fenced block."""
+    text = page.read_text()
+    for found in BLOCK.finditer(text):
+        yield found[1], found[2], text.count("\n", 0, found.start(2))
+
+
+def run_block(code, namespace, page, line):
+    if ">>>" not in code:
+        # Blank lines before it, so that a traceback names the line of the page.
+        exec(compile("\n" * line + code, page, "exec"), namespace)
+        return
+    told = []
+    test = doctest.DocTestParser().get_doctest(code, {}, str(page), str(page), line)
+    test.globs = namespace
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append, clear_globs=False)
+    assert not told, "".join(told)
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if any(b[0] == "python" for b in blocks(p))], ids=name)
+def test_a_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    namespace = {"__name__": "page"}
+    # Settings of scikit-learn that a page makes end with it.
+    with sklearn.config_context():
+        for language, code, line in blocks(page):
+            if file := FILE_NAME.match(code):
+                (tmp_path / file[1]).write_text(code)
+            if language == "python":
+                run_block(code, namespace, page, line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_code_of_a_page_is_passed_over(page):
+    assert not re.search(r"^[ \t]+```", page.read_text(), re.MULTILINE), "an indented block would not be run"
+    for language, code, line in blocks(page):
+        assert language, f"{page}:{line}: say what the block is: python, text, toml, console …"
+        assert language == "python" or ">>> " not in code, f"{page}:{line}: {language} has prompts; is it python?"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_of_a_page_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?://)([^)#\s]+)", page.read_text()):
+        # The gallery is made when the site is built, from examples/.
+        there = page.parent / target
+        assert there.exists() or (DOCS / "gallery") in there.resolve().parents, target
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_docstrings_print_what_they_show(module):
+    results = doctest.testmod(importlib.import_module(module))
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_is_in_the_reference(module):
+    page = DOCS / "reference" / f"{module.partition('.')[2] or 'estimators'}.rst"
+    shown = set(re.findall(r"^   (\w+)$|^\.\. py:data:: (\w+)$", page.read_text(), re.MULTILINE))
+    assert set(importlib.import_module(module).__all__) <= {word for pair in shown for word in pair}
+
+
+def commands(command, path="propense"):
+    yield pytest.param(path, command, id=path)
+    for each, below in getattr(command, "commands", {}).items():
+        yield from commands(below, f"{path} {each}")
+
+
+@pytest.mark.parametrize(("path", "command"), list(commands(get_command(app))))
+def test_every_command_is_documented(path, command):
+    """If not: `python docs/write_commands.py`."""
+    page = (DOCS / "command_line.md").read_text()
+    section = re.search(rf"^## {re.escape(path)}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert section, f"no section '## {path}'"
+    words = " ".join(section[1].replace(r"\|", "|").split())
+    assert f"{path} [OPTIONS]" in words
+    for text in [command.help, *(each.help for each in command.params)]:
+        assert " ".join((text or "").split()) in words
+    options = [name for each in command.params if each.param_type_name == "option" for name in each.opts]
+    assert not [name for name in options if f"`{name}`" not in words]
