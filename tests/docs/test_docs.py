@@ -1,13 +1,17 @@
 """The documentation is true: its code runs and prints what it shows, its links lead somewhere, nothing is left out.
 
 A page's Python blocks run in order, in one namespace and an empty folder; a block with prompts (>>>) must print what it
-shows. A block, of any language, that begins with a comment naming a file is that file. What should not run is called
-something other than python.
+shows. So do the commands of a console block, after $. A block of any language that begins with a comment naming a file
+is that file. What should not run is called something other than python and console.
 """
 
 import doctest
 import importlib
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +29,7 @@ PAGES = [
     *(page for page in sorted(DOCS.rglob("*.md")) if not set(page.relative_to(DOCS).parts) & set(MADE)),
 ]
 
+RUN = ("python", "console")
 BLOCK = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"^# (\w+\.\w+)\n")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -53,12 +58,31 @@ def run_block(code, namespace, page, line):
     assert not told, "".join(told)
 
 
+def run_console(code, folder, page, line):
+    """Each command, and what it prints on both streams, beside what the page shows below it."""
+    told = []
+    for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", code, re.MULTILINE):
+        arguments = shlex.split(command)
+        assert arguments[0] == "propense", f"{page}:{line}: only propense runs here; call other commands text"
+        result = subprocess.run(
+            [sys.executable, "-m", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "100", "PROPENSE_DATA": str(folder / "home")},
+        )
+        if not doctest.OutputChecker().check_output(shown, result.stdout, FLAGS):
+            told.append(f"{page}: $ {command}\nshown:\n{shown}printed:\n{result.stdout}")
+    assert not told, "\n".join(told)
+
+
 def name(page):
     return str(page.relative_to(ROOT))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [p for p in PAGES if any(b[0] == "python" for b in blocks(p))], ids=name)
+@pytest.mark.parametrize("page", [p for p in PAGES if any(b[0] in RUN for b in blocks(p))], ids=name)
 def test_a_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -70,6 +94,8 @@ def test_a_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
                 (tmp_path / file[1]).write_text(code)
             if language == "python":
                 run_block(code, namespace, page, line)
+            elif language == "console":
+                run_console(code, tmp_path, page, line)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
