@@ -7,6 +7,7 @@
     ├── DownloadFailed                a data set could not be fetched (also an OSError)
     ├── LedgerError                   a study's ledger is foreign, torn, in use, or cannot be written
     ├── MissingExtra                  an optional package is not installed (also an ImportError)
+    ├── ModelFileError                a model file cannot be written or read (also a ValueError)
     └── InvalidInput (also a ValueError)
         ├── InvalidPlan               a study's plan names what there is not
         ├── InvalidFeatures           X: not finite, wrong columns, too few rows
@@ -30,6 +31,7 @@ __all__ = [
     "InvalidWeights",
     "LedgerError",
     "MissingExtra",
+    "ModelFileError",
     "NoLabelledInstances",
     "NoUnlabelledInstances",
     "PropenseError",
@@ -54,6 +56,10 @@ class LedgerError(PropenseError):
 
 class MissingExtra(PropenseError, ImportError):
     """An optional package is not installed."""
+
+
+class ModelFileError(PropenseError, ValueError):
+    """A model cannot be kept in a file, or a file is no model: foreign, damaged, of a later format, or nonsense."""
 
 
 class InvalidInput(PropenseError, ValueError):
