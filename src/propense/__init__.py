@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
+    from propense.model_files import load, save
 
 __all__ = [
     "JERM",
@@ -18,11 +19,13 @@ __all__ = [
     "Oracle",
     "PGLin",
     "__version__",
+    "load",
+    "save",
 ]
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "errors", "estimators", "labelling", "plots", "report", "study", "tables")
+_ROOMS = ("datasets", "errors", "estimators", "labelling", "model_files", "plots", "report", "study", "tables")
 
 
 def __getattr__(name: str) -> _Any:
@@ -30,7 +33,8 @@ def __getattr__(name: str) -> _Any:
     if name in _ROOMS:
         return _import_module(f"propense.{name}")
     if name in __all__:
-        value = globals()[name] = getattr(_import_module("propense.estimators"), name)
+        room = "model_files" if name in ("load", "save") else "estimators"
+        value = globals()[name] = getattr(_import_module(f"propense.{room}"), name)
         return value
     raise AttributeError(f"module 'propense' has no attribute {name!r}")
 

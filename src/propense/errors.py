@@ -8,6 +8,7 @@
     ├── LedgerError                   a study's ledger is foreign, torn, in use, or cannot be written
     ├── MissingExtra                  an optional package is not installed (also an ImportError)
     ├── WorkerDied                    a process of a study was ended from outside
+    ├── ModelFileError                a model file cannot be written or read (also a ValueError)
     └── InvalidInput (also a ValueError)
         ├── InvalidPlan               a study's plan names what there is not
         ├── InvalidTable              a file is no table, or a column is not what it should be
@@ -33,6 +34,7 @@ __all__ = [
     "InvalidWeights",
     "LedgerError",
     "MissingExtra",
+    "ModelFileError",
     "NoLabelledInstances",
     "NoUnlabelledInstances",
     "PropenseError",
@@ -62,6 +64,10 @@ class MissingExtra(PropenseError, ImportError):
 
 class WorkerDied(PropenseError):
     """A process that measured cells of a study was ended from outside, by the system perhaps."""
+
+
+class ModelFileError(PropenseError, ValueError):
+    """A model cannot be kept in a file, or a file is no model: foreign, damaged, of a later format, or nonsense."""
 
 
 class InvalidInput(PropenseError, ValueError):

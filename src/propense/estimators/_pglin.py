@@ -13,7 +13,7 @@ from propense.estimators._inputs import Sample
 from propense.estimators._logistic import LogisticClassifier
 from propense.estimators._predictors import LARGEST_LOG_ODDS, Predictor
 
-__all__ = ["PGLin"]
+__all__ = ["PGLin", "RootPredictor"]
 
 # −log y at the largest log-odds.
 _LEAST = math.exp(-LARGEST_LOG_ODDS)
@@ -88,11 +88,11 @@ class PGLin(LogisticClassifier):
         log_largest = float(_log_chance(sample.design, coef).max())
         self.largest_ = math.exp(log_largest)
         self.label_coef_, self.label_intercept_ = coef[np.newaxis, 1:].copy(), coef[:1].copy()
-        return _RootPredictor(coef, -log_largest), _RootPredictor(coef, log_largest)
+        return RootPredictor(coef, -log_largest), RootPredictor(coef, log_largest)
 
 
 @dataclass(frozen=True)
-class _RootPredictor:
+class RootPredictor:
     """min(1, √(factor·s(x))) with s(x) = σ(coefᵀx)."""
 
     coef: NDArray[np.float64]

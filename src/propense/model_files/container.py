@@ -1,0 +1,204 @@
+"""The file of a model: magic, the length of the header, the header, raw arrays, a digest; nothing compressed, no code.
+
+::
+
+    8 bytes      PROPENSE
+    8 bytes      the length of the header, unsigned, little-endian
+    the header   JSON in UTF-8: the format's version, what the model is, and where each array lies
+    the arrays   little-endian, C order, each at its offset from here
+    32 bytes     the SHA-256 of everything before
+"""
+
+import hashlib
+import json
+import math
+import stat
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense.errors import ModelFileError
+
+__all__ = ["DTYPES", "FORMAT", "WAY_OUT", "Contents", "from_bytes", "read_file", "to_bytes", "write_file"]
+
+FORMAT = 1
+WAY_OUT = "Fit again, or ask for the file anew."
+
+# What arrays may hold; everything else goes into the header value by value.
+DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float64", "float32", "int64", "int32", "uint8", "bool")}
+
+_MAGIC = b"PROPENSE"
+_LENGTH = struct.Struct("<Q")
+_START = len(_MAGIC) + _LENGTH.size
+_DIGEST = hashlib.sha256().digest_size
+# A model nests some twenty deep. What nests deeper was made to exhaust the stack of its reader.
+_DEEPEST = 64
+_MOST_DIMENSIONS = 8
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds: the header without its table of arrays, and the arrays by number."""
+
+    header: dict[str, Any]
+    arrays: list[NDArray[Any]]
+
+
+def to_bytes(header: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
+    """The bytes of a file, for a header of strict JSON and arrays of the dtypes above."""
+    entries: list[dict[str, Any]] = []
+    parts: list[bytes] = []
+    offset = 0
+    for array in arrays:
+        part = np.ascontiguousarray(array, dtype=DTYPES[array.dtype.name]).tobytes()
+        entries.append({"dtype": array.dtype.name, "shape": list(array.shape), "offset": offset})
+        parts.append(part)
+        offset += len(part)
+    # ASCII, with \u for the rest, so that any string that Python holds comes back as it was.
+    text = json.dumps({"format": FORMAT, **header, "arrays": entries}, allow_nan=False).encode("ascii")
+    body = b"".join([_MAGIC, _LENGTH.pack(len(text)), text, *parts])
+    return body + hashlib.sha256(body).digest()
+
+
+def from_bytes(data: bytes, name: str) -> Contents:
+    """What the bytes of a file hold; `name` is what errors call it."""
+    _check_start(data[:_START], len(data), name)
+    end = _START + _LENGTH.unpack(data[len(_MAGIC) : _START])[0]
+    if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
+        raise ModelFileError(f"{name} is damaged: its contents do not match its SHA-256. {WAY_OUT}")
+    header = _read_header(data[_START:end], name)
+    entries = header.pop("arrays", None)
+    try:
+        arrays = _read_arrays(entries, data[end:-_DIGEST])
+    except (ValueError, OverflowError, MemoryError) as error:
+        raise ModelFileError(f"{name} holds nonsense: {error}. {WAY_OUT}") from None
+    return Contents(header, arrays)
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file that begins like a model's and is long enough for what it announces."""
+    try:
+        # Before it is opened: opening a pipe would wait for somebody to write to it.
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+            raise ModelFileError(f"{path} is {what} where a model file is expected. Name the file.")
+        with path.open("rb") as file:
+            _check_start(file.read(_START), path.stat().st_size, str(path))
+            file.seek(0)
+            return file.read()
+    except FileNotFoundError:
+        raise ModelFileError(f"There is no file {path.absolute()}. Is the name right?") from None
+    except (OSError, ValueError, MemoryError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{path} cannot be read: {error}. May you read it, and is it on this machine?") from None
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write all at once: the file is there whole, or whatever was there before is untouched."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise ModelFileError(f"{path} was not written: there is no folder {folder}. Make it first.")
+    try:
+        with TemporaryDirectory(dir=folder, prefix=".partial-") as beside:
+            partial = Path(beside) / "model"
+            partial.write_bytes(data)
+            partial.replace(path)
+    except (OSError, ValueError) as error:
+        raise ModelFileError(
+            f"{path} was not written: {error}. Name a file in a folder that you may write to."
+        ) from None
+
+
+def _check_start(start: bytes, size: int, name: str) -> None:
+    """Refuse what is no model file, or shorter than its header says, before anything is made of it."""
+    if not start:
+        raise ModelFileError(f"{name} is not a propense model file: it is empty. {WAY_OUT}")
+    if not start.startswith(_MAGIC):
+        raise ModelFileError(f"{name} is not a propense model file: it starts with {start[: len(_MAGIC)]!r}. {WAY_OUT}")
+    if len(start) < _START or size < _START + _DIGEST:
+        raise ModelFileError(f"{name} is damaged: it ends after {size} bytes. {WAY_OUT}")
+    length = _LENGTH.unpack(start[len(_MAGIC) :])[0]
+    if length > size - _START - _DIGEST:
+        raise ModelFileError(
+            f"{name} is damaged: it announces a header of {length} bytes in a file of {size}. {WAY_OUT}"
+        )
+
+
+def _read_header(text: bytes, name: str) -> dict[str, Any]:
+    try:
+        header = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{name} holds a header that is no JSON ({_short(error)}). {WAY_OUT}") from None
+    if not isinstance(header, dict) or not _is_shallow(header):
+        raise ModelFileError(f"{name} holds a header that is no JSON object of at most {_DEEPEST} levels. {WAY_OUT}")
+    version = header.pop("format", None)
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"{name} holds nonsense: {_short(repr(version))} is no format version. {WAY_OUT}")
+    if version > FORMAT:
+        raise ModelFileError(
+            f"{name} is of format {version}, and this propense reads formats up to {FORMAT}: it was written by a later "
+            "one. Upgrade propense."
+        )
+    return header
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _short(what: object) -> str:
+    """The beginning of a message, which may quote a whole file."""
+    text = str(what)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _is_shallow(header: dict[str, Any]) -> bool:
+    """Whether it nests no deeper than a model does, found level by level, without recursion."""
+    level: list[Any] = [header]
+    for _ in range(_DEEPEST):
+        inner = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, dict | list)]
+        level = [each for nodes in inner for each in nodes]
+        if not level:
+            return True
+    return False
+
+
+def _read_arrays(entries: Any, part: bytes) -> list[NDArray[Any]]:
+    if not isinstance(entries, list):
+        raise ValueError("it has no table of arrays")
+    arrays: list[NDArray[Any]] = []
+    left = len(part)
+    for entry in entries:
+        dtype, shape, offset = _read_entry(entry)
+        count = math.prod(shape)
+        size = count * dtype.itemsize
+        left -= size
+        # Together they may not exceed the file: a thousand arrays over the same bytes would be a bomb.
+        if offset + size > len(part) or left < 0:
+            raise ValueError(f"an array of {size} bytes at {offset} lies outside the {len(part)} bytes of arrays")
+        array = np.frombuffer(part, dtype, count, offset) if count else np.empty(0, dtype)
+        if dtype == np.bool_ and (array.view(np.uint8) > 1).any():
+            raise ValueError("an array of truth values holds something else")
+        arrays.append(array.reshape(shape).astype(dtype.newbyteorder("="), order="C", copy=True))
+    return arrays
+
+
+def _read_entry(entry: Any) -> tuple[np.dtype[Any], list[int], int]:
+    """The dtype, shape and offset of an array, each of its type and none negative."""
+    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "offset"}:
+        raise ValueError("an array is told by its dtype, shape and offset")
+    name, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
+    if not isinstance(name, str) or name not in DTYPES:
+        raise ValueError(f"an array of dtype {_short(repr(name))}, which is none of {', '.join(DTYPES)}")
+    if not isinstance(shape, list) or len(shape) > _MOST_DIMENSIONS:
+        raise ValueError(f"an array of shape {_short(repr(shape))}")
+    if any(type(each) is not int or each < 0 for each in [*shape, offset]):
+        raise ValueError(f"an array of shape {_short(repr(shape))} at offset {_short(repr(offset))}")
+    return DTYPES[name], shape, offset

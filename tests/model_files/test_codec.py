@@ -1,0 +1,629 @@
+"""Every model that a file takes comes back the same, and the others are refused by name."""
+
+import pickle
+from collections import UserList
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+import propense
+from conftest import fit
+from propense import JERM, LBE, SAREM, TM, KnownPropensity, Naive, PGLin, load, save
+from propense.errors import ModelFileError
+from propense.model_files.methods import METHODS
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+SCORES = ("decision_function", "predict_proba", "predict", "predict_propensity", "predict_hidden")
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.normal(size=(120, 4))
+    return X, ((X[:, 0] > 0.2) & (rng.random(120) < 0.6)).astype(int)
+
+
+@pytest.fixture
+def frame(rng):
+    """Numbers with gaps, words, whole numbers, and labels."""
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(50, 10, 150),
+            "ward": rng.choice(["north", "south", "west"], 150, p=[0.5, 0.45, 0.05]),
+            "dose": rng.normal(size=150),
+            "visits": rng.integers(0, 4, 150),
+        }
+    )
+    s = (X["dose"] > 0) & (rng.random(150) < 0.6)
+    X.loc[::7, "age"] = np.nan
+    return X, s.to_numpy()
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A model after a file."""
+
+    def through_a_file(model):
+        save(model, tmp_path / "m.propense")
+        return load(tmp_path / "m.propense")
+
+    return through_a_file
+
+
+def scores(model, X):
+    """Everything a model says of X; a pipeline's through its last step where the pipeline has no such method."""
+    if not isinstance(model, Pipeline):
+        return [getattr(model, name)(X) for name in SCORES]
+    prepared = model[:-1].transform(X)
+    return [getattr(model, name)(X) for name in SCORES[:3]] + [getattr(model[-1], name)(prepared) for name in SCORES]
+
+
+def assert_same_bits(one, other):
+    if isinstance(one, UserList):
+        one = one.data  # scikit-learn 1.6's for the columns that remain
+    assert type(one) is type(other)
+    if isinstance(one, dict):
+        assert list(one) == list(other)
+        one, other = list(one.values()), list(other.values())
+    if isinstance(one, list | tuple):
+        assert len(one) == len(other)
+        for pair in zip(one, other, strict=True):
+            assert_same_bits(*pair)
+    elif isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        if one.dtype.kind == "O":
+            assert_same_bits(one.ravel().tolist(), other.ravel().tolist())
+        else:
+            assert one.tobytes() == other.tobytes()
+    elif hasattr(one, "get_params"):
+        assert_same_model(one, other)
+    elif hasattr(one, "coef"):
+        assert_same_bits(vars(one), vars(other))
+    else:
+        assert one == other or (one != one and other != other)
+
+
+def assert_same_model(one, other):
+    """Parameters, everything learnt, and here, where versions agree, even what scikit-learn keeps to itself."""
+    assert_same_bits(one.get_params(deep=False), other.get_params(deep=False))
+    # What transform sets anew, and columns that are told by name in the one and by number in the other.
+    unequal = {"_columns", "_remainder", "_metadata_request", "_transformers_feature_names_out"}
+    learnt = [{name: value for name, value in vars(each).items() if name not in unequal} for each in (one, other)]
+    assert_same_bits(*(dict(sorted(each.items())) for each in learnt))
+
+
+def assert_survives(model, kept, X):
+    again = kept(model)
+    assert_same_model(model, again)
+    for one, other in zip(scores(model, X), scores(again, X), strict=True):
+        assert_same_bits(one, other)
+    return again
+
+
+def test_every_public_estimator_has_its_place_in_a_file():
+    assert {made.__name__ for made in METHODS} == set(propense.estimators.__all__)
+
+
+def test_every_estimator_comes_back_bit_for_bit(method, problem, kept):
+    X, s = problem
+    again = assert_survives(fit(method, X, s), kept, X)
+    with pytest.raises(AttributeError):
+        again.feature_names_in_  # noqa: B018
+    assert not hasattr(clone(again), "classes_")
+    assert_same_bits(scores(pickle.loads(pickle.dumps(again)), X), scores(method, X))
+    refitted = fit(clone(again), X, s)
+    if "random_state" not in again.get_params() or again.random_state is not None:
+        assert_same_bits(refitted.predict_proba(X), method.predict_proba(X))
+
+
+@pytest.mark.parametrize("made", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("model", [JERM(propensity_features=["b", "d"]), PGLin(), TM(decision="balanced")], ids=str)
+def test_names_and_their_order_are_kept(problem, kept, made, model):
+    X, s = problem
+    named = made(dict(zip("abcd", X.T, strict=True)))
+    again = assert_survives(clone(model).fit(named, s), kept, named)
+    with pytest.raises(ValueError, match="names"):
+        again.predict(named[["b", "a", "c", "d"]])
+
+
+CLASSES = {
+    "words": np.array(["no", "yes"]),
+    "wide words": np.array(["no", "yes", "perhaps"])[:2],
+    "objects": np.array(["no", "yes"], dtype=object),
+    "object numbers": np.array([0, 1], dtype=object),
+    "truths": np.array([False, True]),
+    "signs": np.array([-1, 1], dtype=np.int8),
+    "unsigned": np.array([0, 2**63], dtype=np.uint64),
+    "reals": np.array([0.25, 0.5]),
+    "halves": np.array([0.25, 0.5], dtype=np.float16),
+    "other letters": np.array(["ä", "–\U0001f40d\n"]),
+}
+
+
+@pytest.mark.parametrize("classes", CLASSES.values(), ids=CLASSES)
+def test_classes_of_any_kind_are_kept(problem, kept, classes):
+    X, s = problem
+    assert_survives(Naive().fit(X, classes[s]), kept, X)
+
+
+def test_a_label_beside_missing_values_is_kept(problem, kept):
+    X, s = problem
+    y = np.where(s == 1, "reported", None)
+    assert_survives(Naive().fit(X, y), kept, X)
+
+
+PARAMETERS = {
+    "a tuple": ((1, 2), (1, 2)),
+    "an array": (np.array([1, 2]), np.array([1, 2])),
+    "a range": (range(1, 3), [1, 2]),
+    "a set": ({2}, [2]),
+    "an index": (pd.Index([1, 2]), [1, 2]),
+    "nothing": ([], []),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_columns_come_back_in_a_list_where_they_were_in_none_of_numpys_or_pythons_rows(problem, kept, name):
+    X, s = problem
+    columns, expected = PARAMETERS[name]
+    model = SAREM(propensity_features=columns, ridge=np.float32(0.5), tol=1).fit(X, s)
+    again = kept(model)
+    assert_same_bits(again.propensity_features, expected)
+    assert_same_bits(again.ridge, np.float32(0.5))
+    assert_same_bits(scores(model, X), scores(again, X))
+
+
+def gaps(X):
+    X = X.copy()
+    X[::5, 1] = np.nan
+    X[1::7, 3] = np.nan
+    return X
+
+
+SCALERS = [
+    StandardScaler(),
+    StandardScaler(with_mean=False),
+    StandardScaler(with_std=False),
+    StandardScaler(with_mean=False, with_std=False),
+    MinMaxScaler(feature_range=(-1, 2), clip=True),
+    MaxAbsScaler(),
+    RobustScaler(quantile_range=(10.0, 90.0), unit_variance=True),
+    RobustScaler(with_centering=False),
+    RobustScaler(with_scaling=False),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scaler", SCALERS, ids=str)
+def test_scalers_scale_alike(problem, kept, scaler, dtype):
+    X, s = problem
+    X = gaps(X).astype(dtype)
+    model = make_pipeline(clone(scaler), SimpleImputer(), Naive()).fit(X, s)
+    again = assert_survives(model, kept, X)
+    assert_same_bits(clone(again).fit(X, s).predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(with_mean=False), MaxAbsScaler()], ids=str)
+def test_sparse_features_are_scaled_alike(problem, kept, scaler):
+    X, s = problem
+    X = sp.csr_array(np.where(X > 0.5, X, 0.0))
+    assert_survives(make_pipeline(clone(scaler), Naive()).fit(X, s), kept, X)
+
+
+IMPUTERS = [
+    SimpleImputer(),
+    SimpleImputer(add_indicator=True),
+    SimpleImputer(strategy="median", add_indicator=True),
+    SimpleImputer(strategy="most_frequent", add_indicator=True),
+    SimpleImputer(strategy="constant", fill_value=0.1, add_indicator=True),
+    SimpleImputer(strategy="constant", keep_empty_features=True),
+    SimpleImputer(keep_empty_features=True, add_indicator=True),
+    SimpleImputer(strategy="most_frequent", keep_empty_features=True),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("imputer", IMPUTERS, ids=str)
+def test_imputers_fill_alike(problem, kept, imputer, dtype):
+    X, s = problem
+    X = gaps(X).astype(dtype)
+    model = make_pipeline(clone(imputer), Naive()).fit(X, s)
+    # Gaps where there were none, and other precision: what is filled in shows the dtype of fit.
+    other = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X).astype(np.float64)
+    for matrix in (X, other):
+        assert_survives(model, kept, matrix)
+
+
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent"])
+def test_a_column_that_was_empty_stays_out_or_is_0(problem, kept, strategy, keep):
+    X, s = problem
+    X = gaps(X)
+    X[:, 2] = np.nan
+    imputer = SimpleImputer(strategy=strategy, keep_empty_features=keep, add_indicator=True)
+    assert_survives(make_pipeline(imputer, Naive()).fit(X, s), kept, X)
+
+
+@pytest.mark.parametrize("missing", [-1, 0, 2])
+@pytest.mark.parametrize("strategy", ["most_frequent", "constant"])
+def test_whole_numbers_with_one_for_missing_are_imputed_alike(rng, kept, strategy, missing):
+    X = rng.integers(-1, 4, size=(100, 3))
+    X[:, 2] = 3
+    imputer = SimpleImputer(missing_values=missing, strategy=strategy, fill_value=None, add_indicator=True)
+    assert_survives(make_pipeline(imputer, Naive()).fit(X, X[:, 0] > 1), kept, X)
+
+
+def test_numbers_whose_sum_is_infinite_are_filled_in(problem, kept):
+    X, s = problem
+    X = gaps(X)
+    X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, 1.7e308)
+    assert_survives(make_pipeline(SimpleImputer(strategy="most_frequent"), MaxAbsScaler(), Naive()).fit(X, s), kept, X)
+
+
+def test_sparse_gaps_are_filled_alike(problem, kept):
+    X, s = problem
+    X = sp.csc_array(np.where(X > 0.5, gaps(X), 0.0).astype(np.float32))
+    assert_survives(make_pipeline(SimpleImputer(add_indicator=True), Naive()).fit(X, s), kept, X)
+
+
+ENCODERS = [
+    OneHotEncoder(),
+    OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32),
+    OneHotEncoder(drop="first", dtype=float),
+    OneHotEncoder(drop="if_binary", dtype="float64"),
+    OneHotEncoder(drop=["south", 1], dtype=np.dtype("int64")),
+    OneHotEncoder(categories=[["west", "south", "north"], [0, 1, 2, 3, 9]]),
+    OneHotEncoder(min_frequency=0.1, handle_unknown="infrequent_if_exist"),
+    OneHotEncoder(min_frequency=20, max_categories=2, handle_unknown="infrequent_if_exist"),
+    OneHotEncoder(max_categories=1),
+    OneHotEncoder(max_categories=2, drop="first"),
+    OneHotEncoder(min_frequency=0.1, drop=["south", 1]),
+    OneHotEncoder(min_frequency=0.1, drop="if_binary"),
+]
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=str)
+def test_encoders_encode_alike(frame, kept, encoder):
+    X, s = frame
+    words = X[["ward", "visits"]]
+    for each in (words, words.to_numpy(dtype=object)):
+        model = make_pipeline(clone(encoder), Naive()).fit(each, s)
+        again = assert_survives(model, kept, each)
+        assert again[0].get_feature_names_out().tolist() == model[0].get_feature_names_out().tolist()
+        if encoder.handle_unknown != "error":
+            unknown = np.array([["east", 17], ["north", 1]], dtype=object)
+            unknown = pd.DataFrame(unknown, columns=words.columns) if each is words else unknown
+            assert_same_bits(scores(model, unknown), scores(again, unknown))
+
+
+CATEGORIES = {
+    "words of NumPy": np.array(["a", "bcd", "e"]),
+    "numbers": np.array([1.5, np.nan, 2.5]),
+    "objects with gaps": np.array(["a", None, "b"], dtype=object),
+    "objects with NaN": np.array(["a", np.nan, "b"], dtype=object),
+    "truths": np.array([True, False, True]),
+    "small numbers": np.array([1, 2, 200], dtype=np.uint8),
+}
+
+
+@pytest.mark.parametrize("some", [None, 30])
+@pytest.mark.parametrize("values", CATEGORIES.values(), ids=CATEGORIES)
+def test_categories_of_any_kind_are_kept(rng, kept, values, some):
+    column = values[rng.choice(3, size=100, p=[0.5, 0.1, 0.4])][:, np.newaxis]
+    model = make_pipeline(OneHotEncoder(min_frequency=some), Naive()).fit(column, rng.random(100) < 0.5)
+    assert_survives(model, kept, column)
+
+
+def mixed(columns, **options):
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    return ColumnTransformer(
+        [("numbers", numbers, columns[0]), ("words", OneHotEncoder(), columns[1]), ("none", StandardScaler(), [])],
+        **options,
+    )
+
+
+REMAINDERS = ["drop", "passthrough", MinMaxScaler()]
+COLUMNS = {
+    "names": (["age", "dose"], ["ward"]),
+    "numbers": ([0, 2], [1]),
+    "tuples and arrays": (np.array(["age", "dose"]), ("ward",)),
+    "negative": ([0, -2], [-3]),
+    "masks": ([True, False, True, False], np.array([False, True, False, False])),
+    "slices": (slice(0, 1), slice(1, 2)),
+    "slices of names": (slice("age", "age"), slice("ward", "ward")),
+    "index": (pd.Index(["age", "dose"]), pd.Index(["ward"])),
+}
+
+
+@pytest.mark.parametrize("remainder", REMAINDERS, ids=str)
+@pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
+def test_columns_of_a_frame_are_prepared_alike(frame, kept, columns, remainder):
+    X, s = frame
+    model = make_pipeline(mixed(columns, remainder=clone(remainder, safe=False)), JERM()).fit(X, s)
+    again = kept(model)
+    if not any(isinstance(each, pd.Index) for each in columns):
+        assert_same_model(model, again)
+    assert_same_bits(scores(model, X), scores(again, X))
+    assert again[0].get_feature_names_out().tolist() == model[0].get_feature_names_out().tolist()
+    # Frames are read by name: columns may come in another order.
+    turned = X[["visits", "dose", "ward", "age"]]
+    assert_same_bits(again.predict_proba(turned), model.predict_proba(X))
+    assert_same_bits(clone(again).fit(X, s).predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="missing"):
+        again.predict(X.drop(columns="ward"))
+
+
+@pytest.mark.parametrize("remainder", REMAINDERS, ids=str)
+def test_columns_of_an_array_are_prepared_alike(problem, kept, remainder):
+    X, s = problem
+    X = gaps(X)
+    parts = [("a", SimpleImputer(), [1, 3]), ("b", "passthrough", [0]), ("c", "drop", [2]), ("d", "passthrough", [])]
+    for used in (parts, parts[:2]):
+        model = make_pipeline(ColumnTransformer(used, remainder=clone(remainder, safe=False)), Naive()).fit(X, s)
+        assert_survives(model, kept, X)
+
+
+@pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+def test_columns_of_a_polars_frame_are_prepared_alike(frame, kept, remainder):
+    X, s = frame
+    X = pl.from_pandas(X, nan_to_null=False)
+    model = make_pipeline(mixed(COLUMNS["names"], remainder=remainder), JERM()).fit(X, s)
+    assert_survives(model, kept, X)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_the_chosen_containers_are_kept(frame, kept, container):
+    X, s = frame
+    X = X if container == "pandas" else pl.from_pandas(X, nan_to_null=False)
+    words = OneHotEncoder(sparse_output=False)
+    parts = [
+        ("a", make_pipeline(SimpleImputer(), StandardScaler()), ["age"]),
+        ("b", words, ["ward"]),
+        ("c", "drop", []),
+    ]
+    both = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
+    model = make_pipeline(both.set_output(transform=container), Naive()).fit(X, s)
+    again = assert_survives(model, kept, X)
+    assert again[-1].feature_names_in_.tolist() == model[0].get_feature_names_out().tolist()
+    assert type(again[0].transform(X)) is type(X)
+
+
+def test_the_same_column_may_be_prepared_twice(frame, kept):
+    X, s = frame
+    parts = [("a", OneHotEncoder(sparse_output=False), ["visits"]), ("b", StandardScaler(), ["visits"])]
+    for container in ("default", "pandas"):
+        both = ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform=container)
+        assert_survives(make_pipeline(both, Naive()).fit(X, s), kept, X)
+
+
+def test_words_with_gaps_are_filled_alike(frame, kept):
+    X, s = frame
+    X.loc[::6, "ward"] = None
+    for imputer in (
+        SimpleImputer(strategy="most_frequent", add_indicator=False),
+        SimpleImputer(strategy="constant", fill_value="unknown"),
+        SimpleImputer(strategy="constant"),
+    ):
+        words = make_pipeline(imputer, OneHotEncoder(handle_unknown="ignore"))
+        model = make_pipeline(ColumnTransformer([("words", words, ["ward"])]), Naive()).fit(X, s)
+        assert_survives(model, kept, X)
+
+
+def test_pipelines_may_hold_pipelines_and_steps_that_do_nothing(problem, kept):
+    X, s = problem
+    inner = Pipeline([("nothing", "passthrough"), ("scale", StandardScaler()), ("none", None)])
+    model = Pipeline([("first", "passthrough"), ("inner", inner), ("last", make_pipeline(MaxAbsScaler(), Naive()))])
+    model.fit(X, s)
+    again = kept(model)
+    assert_same_model(model, again)
+    assert_same_bits(model.predict_proba(X), again.predict_proba(X))
+
+
+def test_what_metadata_is_asked_for_is_kept(problem, kept):
+    X, s = problem
+    with sklearn.config_context(enable_metadata_routing=True):
+        known = KnownPropensity().set_fit_request(propensity=True, sample_weight=False)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        model = make_pipeline(scaler, known).fit(X, s, propensity=np.full(len(s), 0.5))
+        again = kept(model)
+        refitted = clone(again).fit(X, s, propensity=np.full(len(s), 0.5))
+        assert_same_bits(refitted.predict_proba(X), model.predict_proba(X))
+    assert_same_model(model, kept(model))
+
+
+@pytest.mark.parametrize("options", [{"skip_parameter_validation": True}, {"transform_output": "pandas"}])
+def test_what_is_set_globally_changes_no_file(frame, kept, options):
+    X, s = frame
+    model = make_pipeline(mixed(COLUMNS["names"], remainder="passthrough", sparse_threshold=0), JERM()).fit(X, s)
+    expected = scores(model, X)
+    with sklearn.config_context(**options):
+        again = kept(model)
+    assert_same_model(model, again)
+    assert_same_bits(expected, scores(again, X))
+
+
+class Mine(Naive):
+    """A subclass, which may do anything."""
+
+
+REFUSED = {
+    "an estimator inside": (
+        TM(estimator=LogisticRegression(), max_iter=2),
+        "the estimator of this TM is of the class LogisticRegression, .*skops or joblib, by people who trust the file",
+    ),
+    "a propensity estimator inside": (
+        JERM(propensity_estimator=RandomForestClassifier(n_estimators=3, max_depth=2, random_state=0)),
+        "the propensity_estimator of this JERM is of the class RandomForestClassifier, .*skops or joblib",
+    ),
+    "a foreign step": (
+        make_pipeline(PCA(2), Naive()),
+        "step 'pca' of this Pipeline is of the class PCA, which a model file does not take; it takes .*OneHotEncoder",
+    ),
+    "a foreign transformer": (
+        make_pipeline(ColumnTransformer([("rank", OrdinalEncoder(), [0])], remainder="passthrough"), Naive()),
+        "transformer 'rank' of step 'columntransformer' of this Pipeline is of the class OrdinalEncoder",
+    ),
+    "a foreign remainder": (
+        make_pipeline(ColumnTransformer([("scale", StandardScaler(), [0])], remainder=PCA(1)), Naive()),
+        "the remainder of step 'columntransformer' of this Pipeline is of the class PCA",
+    ),
+    "a function": (
+        make_pipeline(ColumnTransformer([("f", FunctionTransformer(np.abs), [0])]), Naive()),
+        "transformer 'f' of step .* is of the class FunctionTransformer",
+    ),
+    "a function that chooses": (
+        make_pipeline(ColumnTransformer([("all", StandardScaler(), lambda X: [0, 1])]), Naive()),
+        "chooses columns by a function, .*Name the columns",
+    ),
+    "a function that fills in": (
+        make_pipeline(SimpleImputer(strategy=lambda column: 0.0), Naive()),
+        "strategy of step 'simpleimputer' of this Pipeline cannot be kept: a value of type function is not plain",
+    ),
+    "names by a format": (
+        make_pipeline(
+            ColumnTransformer([("s", StandardScaler(), [0])], verbose_feature_names_out="{feature_name}"), Naive()
+        ),
+        "verbose_feature_names_out of step .* is neither True nor False",
+    ),
+    "a random state": (
+        LBE(random_state=np.random.RandomState(0)),
+        "random_state of this LBE cannot be kept: a value of type RandomState is not plain. Set another random_state",
+    ),
+    "a subclass": (Mine(), "this Mine is of the class Mine, which a model file does not take"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_file_does_not_take_is_refused_by_name(problem, tmp_path, name):
+    model, words = REFUSED[name]
+    X, s = problem
+    model = clone(model).fit(X, s)
+    with pytest.raises(ModelFileError, match=f"m.propense was not written: .*{words}"):
+        save(model, tmp_path / "m.propense")
+    assert list(tmp_path.glob("*.propense*")) == []
+
+
+def test_a_pipeline_with_a_cache_is_refused(problem, tmp_path):
+    model = make_pipeline(StandardScaler(), Naive(), memory=str(tmp_path / "cache")).fit(*problem)
+    with pytest.raises(ModelFileError, match=r"this Pipeline has a memory, .*Set memory=None"):
+        save(model, tmp_path / "m.propense")
+    save(model.set_params(memory=None), tmp_path / "m.propense")
+
+
+def test_a_classifier_that_was_taken_back_is_still_refused(problem, tmp_path):
+    X, s = problem
+    model = TM(estimator=LogisticRegression(), max_iter=2).fit(X, s).set_params(estimator=None)
+    with pytest.raises(ModelFileError, match="the posterior of this TM is of the class LogisticRegression"):
+        save(model, tmp_path / "m.propense")
+
+
+def changed(position, entry):
+    """A ColumnTransformer's list of transformers with another entry."""
+
+    def change(pipeline):
+        transformers = list(pipeline[0].transformers)
+        transformers[position] = entry
+        pipeline[0].set_params(transformers=transformers)
+
+    return change
+
+
+CHANGED = {
+    "columns": changed(0, ("a", StandardScaler(), ["dose", "visits"])),
+    "a name": changed(0, ("z", StandardScaler(), ["dose"])),
+    "a transformer": changed(0, ("a", "passthrough", ["dose"])),
+    "what passed through": changed(2, ("c", "drop", ["visits"])),
+    "the remainder": lambda pipeline: pipeline[0].set_params(remainder="drop"),
+    "what is dropped": lambda pipeline: pipeline[0].named_transformers_["b"].set_params(drop="first"),
+    "what is marked": lambda pipeline: pipeline[0].named_transformers_["remainder"].set_params(add_indicator=True),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_part_that_was_changed_after_the_fit_is_refused_and_not_misread(frame, tmp_path, name):
+    X, s = frame
+    parts = [("a", StandardScaler(), ["dose"]), ("b", OneHotEncoder(), ["ward"]), ("c", "passthrough", ["visits"])]
+    model = make_pipeline(ColumnTransformer(parts, remainder=SimpleImputer()), Naive()).fit(X, s)
+    save(model, tmp_path / "m.propense")
+    CHANGED[name](model)
+    with pytest.raises(ModelFileError, match=r"was not written: .*(fitted|arguments|add_indicator)"):
+        save(model, tmp_path / "m.propense")
+
+
+def test_columns_chosen_by_a_selector_are_refused(frame, tmp_path):
+    X, s = frame
+    chosen = ColumnTransformer([("n", SimpleImputer(), make_column_selector(dtype_include="number"))])
+    with pytest.raises(ModelFileError, match="chooses columns by a function"):
+        save(make_pipeline(chosen, Naive()).fit(X, s), tmp_path / "m.propense")
+
+
+def half_fitted():
+    model = Naive()
+    with pytest.raises(ValueError, match="no labelled instance"):
+        model.fit(np.eye(3), [0, 0, 0])
+    return model
+
+
+UNFITTED = [
+    Naive(),
+    JERM(),
+    half_fitted(),
+    make_pipeline(StandardScaler(), Naive()),
+    make_pipeline(StandardScaler(), Naive().fit(np.eye(3), [0, 0, 1])),
+    make_pipeline(mixed(([0], [1])), Naive().fit(np.eye(3), [0, 0, 1])),
+]
+
+
+@pytest.mark.parametrize("model", UNFITTED, ids=range(len(UNFITTED)))
+def test_an_unfitted_model_is_refused(tmp_path, model):
+    with pytest.raises(ModelFileError, match=r"is not fitted: it has no \w+_\. Fit the model first"):
+        save(model, tmp_path / "m.propense")
+
+
+def test_only_models_of_propense_are_models(problem, tmp_path):
+    X, s = problem
+    grid = GridSearchCV(Naive(), {"ridge": [1.0]}, cv=2).fit(X, s)
+    for model, words in (
+        (grid, "GridSearchCV is no estimator of propense, .*Save its best_estimator_"),
+        (StandardScaler().fit(X), "StandardScaler is no estimator of propense"),
+        (make_pipeline(Naive(), "passthrough"), "a str is no estimator"),
+        (None, "a NoneType is no estimator"),
+        (Naive, "a ABCMeta is no estimator"),
+    ):
+        with pytest.raises(ModelFileError, match=words):
+            save(model, tmp_path / "m.propense")
+
+
+def test_an_attribute_that_would_be_lost_is_named(problem, tmp_path):
+    X, s = problem
+    model = Naive().fit(X, s)
+    model.note_ = "checked by hand"
+    with pytest.raises(ModelFileError, match=r"has an attribute 'note_' .*about="):
+        save(model, tmp_path / "m.propense")
+    scaler = StandardScaler()
+    pipeline = make_pipeline(scaler, Naive()).fit(X, s)
+    scaler.skewness_ = np.zeros(4)
+    with pytest.raises(ModelFileError, match=r"step 'standardscaler' .*'skewness_'.*Upgrade propense"):
+        save(pipeline, tmp_path / "m.propense")

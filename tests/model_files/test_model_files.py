@@ -1,0 +1,435 @@
+"""Saving, loading and looking into files: what they promise, and what files from strangers get."""
+
+import copy
+import hashlib
+import io
+import json
+import os
+import pickle
+import struct
+import sys
+import tarfile
+import tracemalloc
+import zipfile
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import propense
+from propense import JERM, Naive, PGLin, load, save
+from propense.errors import ModelFileError, PropenseError
+from propense.model_files import inspect
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+# What no file may cause; an audit hook stays for the life of the process, so it listens only while asked to.
+_FORBIDDEN = {"os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "socket.connect"}
+_HEARD: list[tuple[str, object]] | None = None
+
+
+def _listen(event, arguments):
+    writes = event == "open" and isinstance(arguments[1], str) and not set(arguments[1]).isdisjoint("wax+")
+    if _HEARD is not None and (event in _FORBIDDEN or writes or event in ("os.mkdir", "os.remove", "os.rename")):
+        _HEARD.append((event, arguments))
+
+
+sys.addaudithook(_listen)
+
+
+@contextmanager
+def watched():
+    """Nothing is run or written meanwhile, and no memory taken that the file does not account for."""
+    global _HEARD
+    _HEARD = []
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        heard, _HEARD = _HEARD, None
+        tracemalloc.stop()
+    assert heard == []
+    assert peak < 64 * 2**20
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"age": rng.normal(size=80), "ward": rng.choice(["n", "s", "w"], 80), "dose": rng.normal(size=80)})
+    X.loc[::9, "age"] = np.nan
+    return X, (X["dose"] > 0) & (rng.random(80) < 0.6)
+
+
+@pytest.fixture(scope="module")
+def pipeline(frame):
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    parts = [("numbers", numbers, ["age"]), ("words", OneHotEncoder(min_frequency=2), ["ward"])]
+    return make_pipeline(ColumnTransformer(parts, remainder="passthrough"), JERM(ridge=0.1)).fit(*frame)
+
+
+@pytest.fixture(scope="module")
+def written(pipeline, tmp_path_factory):
+    path = tmp_path_factory.mktemp("written") / "m.propense"
+    save(pipeline, path, about={"ward": "7b"})
+    return path
+
+
+def take_apart(data):
+    """The header of a file, and its arrays as bytes."""
+    end = 16 + int.from_bytes(data[8:16], "little")
+    return json.loads(data[16:end]), data[end:-32]
+
+
+def sign(header, part):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    body = b"PROPENSE" + struct.pack("<Q", len(text)) + text + part
+    return body + hashlib.sha256(body).digest()
+
+
+def test_the_first_file_still_gives_its_scores():
+    """Written by propense 0.1.0 with scikit-learn 1.9.1; whatever changes, it must load."""
+    facts = json.loads((FIXTURES / "first.json").read_text())
+    rows = pd.DataFrame(facts["rows"])
+    model = load(FIXTURES / "first.propense")
+    prepared = model[:-1].transform(rows)
+    assert model.classes_.tolist() == facts["classes"]
+    assert model.predict(rows).tolist() == facts["predict"]
+    assert model[-1].prior_ == facts["prior"]
+    for name, found in {
+        "decision_function": model.decision_function(rows),
+        "posterior": model.predict_proba(rows)[:, 1],
+        "propensity": model[-1].predict_propensity(prepared),
+        "hidden": model[-1].predict_hidden(prepared),
+    }.items():
+        # Another processor may add in another order.
+        np.testing.assert_allclose(found, facts[name], rtol=1e-12, atol=1e-14)
+    assert inspect(FIXTURES / "first.propense")["versions"]["scikit-learn"] == "1.9.1"
+
+
+def test_inspecting_tells_what_is_in_a_file(pipeline, written):
+    before = datetime.now(UTC)
+    facts = inspect(str(written))
+    assert facts["method"] == "JERM"
+    assert facts["parameters"] == pipeline[-1].get_params()
+    assert facts["steps"] == ["columntransformer: ColumnTransformer", "jerm: JERM"]
+    assert (facts["n_features"], facts["feature_names"]) == (3, ["age", "ward", "dose"])
+    assert (facts["format"], facts["size"], facts["about"]) == (1, written.stat().st_size, {"ward": "7b"})
+    assert facts["sha256"] == hashlib.sha256(written.read_bytes()).hexdigest()
+    assert 0 <= (before - datetime.fromisoformat(facts["written"])).total_seconds() < 600
+    assert facts["versions"] == {
+        "propense": propense.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+    }
+
+
+def test_inspecting_a_bare_estimator_tells_of_no_steps_and_no_names(tmp_path):
+    model = PGLin(ridge=2).fit(np.eye(4), [0, 0, 1, 1])
+    save(model, tmp_path / "any name")
+    facts = inspect(tmp_path / "any name")
+    assert (facts["method"], facts["steps"], facts["n_features"], facts["feature_names"]) == ("PGLin", [], 4, None)
+    assert facts["parameters"] == model.get_params()
+    assert facts["about"] is None
+
+
+def test_a_file_may_be_inspected_where_it_cannot_be_loaded(written, tmp_path):
+    header, part = take_apart(written.read_bytes())
+    header["versions"]["scikit-learn"] = "9.0"
+    header["model"]["parameters"]["turbo"] = True
+    (tmp_path / "m").write_bytes(sign(header, part))
+    assert inspect(tmp_path / "m")["versions"]["scikit-learn"] == "9.0"
+    with pytest.raises(
+        ModelFileError, match=r"Pipeline has no argument 'turbo' here\. It was written with .*scikit-learn 9\.0"
+    ):
+        load(tmp_path / "m")
+
+
+FACTS = {"auc": np.float64(0.9), "on": (1, 2), "missing": float("nan"), "more": {"$": [None, True, "ä\ud800"]}}
+
+
+def test_facts_of_ones_own_are_kept(pipeline, tmp_path):
+    save(pipeline, tmp_path / "m", about=FACTS)
+    about = inspect(tmp_path / "m")["about"]
+    assert repr(about) == repr(FACTS)
+
+
+def circular():
+    out = {}
+    out["a"] = out
+    return out
+
+
+@pytest.mark.parametrize(
+    "about", [3, "words", {1: 2}, {"a": np.zeros(2)}, {"a": print}, {"a": {1}}, circular()], ids=repr
+)
+def test_facts_that_are_not_plain_are_refused(pipeline, tmp_path, about):
+    with pytest.raises(ModelFileError, match="was not written"):
+        save(pipeline, tmp_path / "m", about=about)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_saving_replaces_a_file_and_leaves_nothing_beside_it(tmp_path):
+    path = tmp_path / "m.propense"
+    path.write_text("an older one")
+    X = np.arange(8.0).reshape(4, 2)
+    save(Naive().fit(X, [0, 0, 1, 1]), str(path))
+    assert load(str(path)).n_features_in_ == 2
+    kept = path.read_bytes()
+    with pytest.raises(ModelFileError, match="not fitted"):
+        save(Naive(), path)
+    assert path.read_bytes() == kept
+    assert list(tmp_path.iterdir()) == [path]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_the_error_is_ours_and_a_value_error(tmp_path):
+    with pytest.raises(ModelFileError) as caught:
+        load(tmp_path / "nothing")
+    assert isinstance(caught.value, PropenseError)
+    assert isinstance(caught.value, ValueError)
+
+
+class Touch:
+    """What a hostile pickle does."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+def archive(kind, name, content):
+    out = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as zipped:
+            zipped.writestr(name, content)
+    else:
+        with tarfile.open(fileobj=out, mode="w:gz") as tarred:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tarred.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
+
+
+STRANGERS = {
+    "a pickle": lambda folder: pickle.dumps(Touch(folder / "touched")),
+    "a pickle as header": lambda folder: sign(pickle.dumps(Touch(folder / "touched")), b""),
+    "a pickle as arrays": lambda folder: sign(b'{"format": 1, "arrays": []}', pickle.dumps(Touch(folder / "touched"))),
+    "a zip bomb": lambda folder: archive("zip", "model.json", bytes(2**26)),
+    "a zip that climbs": lambda folder: archive("zip", "../../touched", b"x"),
+    "a tar that climbs": lambda folder: archive("tar", "../../touched", b"x"),
+    "a tar bomb": lambda folder: archive("tar", "model", bytes(2**26)),
+    "a bomb after the magic": lambda folder: b"PROPENSE" + archive("zip", "model.json", bytes(2**26)),
+    "nothing": lambda folder: b"",
+    "a script": lambda folder: b"#!/bin/sh\ntouch touched\n",
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_a_file_from_a_stranger_runs_nothing_and_writes_nothing(tmp_path, written, name):
+    load(written)  # What is imported on the first call is imported.
+    path = tmp_path / "inner" / "m.propense"
+    path.parent.mkdir()
+    path.write_bytes(STRANGERS[name](tmp_path))
+    for read in (load, inspect):
+        with watched(), pytest.raises(ModelFileError, match=r"m\.propense"):
+            read(path)
+    assert sorted(tmp_path.rglob("*")) == [path.parent, path]
+
+
+@pytest.mark.slow
+def test_any_byte_of_a_model_that_is_changed_or_missing_is_noticed(tmp_path):
+    path = tmp_path / "m"
+    save(Naive().fit(np.eye(3), [0, 0, 1]), path)
+    data = path.read_bytes()
+    for place in range(len(data)):
+        for other in (data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :], data[:place]):
+            path.write_bytes(other)
+            with pytest.raises(ModelFileError):
+                load(path)
+
+
+def test_a_loaded_model_shares_no_memory_with_another(written):
+    one, other = load(written), load(written)
+    one[-1].risk_path_[:] = 0
+    one[-1]._posterior.coef[:] = 0
+    assert (other[-1].risk_path_ != 0).all()
+    assert (other[-1].coef_ != 0).all()
+
+
+def final(header):
+    return header["model"]["parameters"]["steps"][-1]["$tuple"][1]
+
+
+def columns(header):
+    return header["model"]["parameters"]["steps"][0]["$tuple"][1]
+
+
+def part_of_columns(header, number):
+    return columns(header)["fitted"]["transformers_"][number]["$tuple"][1]
+
+
+def encoder(header):
+    return part_of_columns(header, 1)
+
+
+def imputer(header):
+    return part_of_columns(header, 0)["parameters"]["steps"][0]["$tuple"][1]
+
+
+def put(where, *keys):
+    """A change: the value at the end of the keys."""
+    *path, last, value = keys
+
+    def change(header):
+        node = where(header)
+        for key in path:
+            node = node[key]
+        node[last] = value
+
+    return change
+
+
+NONSENSE = {
+    "no model": lambda header: header.pop("model"),
+    "a list for a model": put(lambda header: header, "model", []),
+    "an unknown class": put(final, "class", "subprocess.Popen"),
+    "a class by its path": put(final, "class", "propense.estimators.JERM"),
+    "a private class": put(final, "class", "BasePUClassifier"),
+    "another method": put(final, "class", "TM"),
+    "a scaler for a method": put(final, "class", "StandardScaler"),
+    "an unknown part": put(final, "code", "import os"),
+    "an option out of range": put(final, "parameters", "ridge", -1.0),
+    "an option of another type": put(final, "parameters", "ridge", "much"),
+    "an unknown option": put(final, "parameters", "__class__", "x"),
+    "an estimator inside": put(final, "parameters", "propensity_estimator", "os.system"),
+    "columns of no kind": put(final, "parameters", "propensity_features", {"a": 1}),
+    "an attribute of no kind": put(final, "fitted", "_fit", "x"),
+    "a missing attribute": lambda header: final(header)["fitted"].pop("spies_"),
+    "too few coefficients": put(final, "fitted", "n_features_in_", 3),
+    "no features": put(final, "fitted", "n_features_in_", 0),
+    "minus one feature": put(final, "fitted", "n_features_in_", -1),
+    "infinitely many features": put(final, "fitted", "n_features_in_", {"$float": "inf"}),
+    "true features": put(final, "fitted", "n_features_in_", True),
+    "a prior of no kind": put(final, "fitted", "prior_", "half"),
+    "a prior that is not finite": put(final, "fitted", "prior_", {"$float": "nan"}),
+    "no coefficients": put(final, "fitted", "posterior", {}),
+    "coefficients of another kind": put(final, "fitted", "posterior", "log_factor", 1.0),
+    "one class": put(final, "fitted", "classes_", {"$values": ["a", "a"], "dtype": "<U1", "shape": [2]}),
+    "three classes": put(final, "fitted", "classes_", {"$values": ["a", "b", "c"], "dtype": "<U1", "shape": [3]}),
+    "classes that are nothing": put(
+        final, "fitted", "classes_", {"$values": [None, "a"], "dtype": "object", "shape": [2]}
+    ),
+    "names of no kind": put(final, "fitted", "feature_names_in_", ["a", "b"]),
+    "an unknown request": put(final, "requests", {"predict_proba": {"x": True}}),
+    "a request for nothing": put(final, "requests", {"fit": {"x": True}}),
+    "an output of a method": put(final, "output", "pandas"),
+    "no steps": put(lambda header: header["model"], "parameters", "steps", []),
+    "steps of no kind": put(lambda header: header["model"], "parameters", "steps", [1, 2]),
+    "a cache": put(lambda header: header["model"], "parameters", "memory", "/tmp/cache"),
+    "an unfitted step": lambda header: columns(header).pop("fitted"),
+    "a method that ends nothing": lambda header: header["model"]["parameters"]["steps"].reverse(),
+    "a pipeline that ends in no method": lambda header: header["model"]["parameters"]["steps"].pop(),
+    "a billion columns": put(columns, "fitted", "n_features_in_", 10**9),
+    "2**62 columns": put(columns, "fitted", "n_features_in_", 2**62),
+    "other names": put(
+        columns, "fitted", "feature_names_in_", {"$values": list("abc"), "dtype": "object", "shape": [3]}
+    ),
+    "other columns": put(columns, "parameters", "transformers", 0, "$tuple", 2, ["elsewhere"]),
+    "columns far away": put(columns, "parameters", "transformers", 0, "$tuple", 2, [10**6]),
+    "a million jobs": put(columns, "parameters", "n_jobs", 10**6),
+    "a format for names": put(columns, "parameters", "verbose_feature_names_out", "{feature_name:>999999999}"),
+    "spans of no kind": put(columns, "fitted", "output_indices_", {"numbers": 3}),
+    "an unknown output": put(columns, "output", "os"),
+    "a transformer for another": put(columns, "fitted", "transformers_", 0, "$tuple", 1, "drop me"),
+    "an unfitted transformer": lambda header: encoder(header).pop("fitted"),
+    "no categories": put(encoder, "fitted", "categories_", []),
+    "an empty category": put(encoder, "fitted", "categories_", [{"$values": [], "dtype": "object", "shape": [0]}]),
+    "infrequent ones of another": put(encoder, "fitted", "infrequent", [[7]]),
+    "infrequent ones that are none": put(encoder, "fitted", "infrequent", None),
+    "a callable": put(encoder, "parameters", "feature_name_combiner", "eval"),
+    "a dtype of no numbers": put(encoder, "parameters", "dtype", {"$dtype": "object"}),
+    "a column that is not there": put(imputer, "fitted", "marked", {"$values": [5], "dtype": "int8", "shape": [1]}),
+    "a dtype of another kind": put(imputer, "fitted", "dtype", "V8"),
+    "whole numbers with gaps": put(imputer, "fitted", "dtype", "int64"),
+    "a strategy of no kind": put(imputer, "parameters", "strategy", "os.system"),
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_under_a_right_digest_is_refused(written, tmp_path, name):
+    header, part = take_apart(written.read_bytes())
+    NONSENSE[name](header)
+    path = tmp_path / "m.propense"
+    path.write_bytes(sign(header, part))
+    with watched(), pytest.raises(ModelFileError, match=r"m\.propense makes no model here: .*Fit again"):
+        load(path)
+
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 70)
+    | st.sampled_from(
+        [2**31, 2**63, -(2**64), 10**30, 1e308, 0.5, "", "drop", "passthrough", "auto", "object", "__init__"]
+    )
+    | st.sampled_from(["JERM", "Pipeline", "ColumnTransformer", "OneHotEncoder", "float64", "nan", "<U3", "pandas"])
+    | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["class", "fitted", "parameters", "a"]), inner, max_size=3)
+        | st.sampled_from(
+            ["$float", "$tuple", "$dict", "$slice", "$array", "$number", "$values", "$dtype", "$type", "$call"]
+        ).flatmap(lambda tag: st.builds(lambda value: {tag: value}, inner))
+    ),
+    max_leaves=6,
+)
+
+
+def places(node):
+    """Every place in a header, as the dict or list that holds it and its key there."""
+    pairs = list(node.items() if isinstance(node, dict) else enumerate(node)) if isinstance(node, dict | list) else []
+    return [(node, key) for key, _ in pairs] + [place for _, inner in pairs for place in places(inner)]
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.slow
+@given(data=st.data())
+def test_any_other_header_makes_a_model_or_one_error(written, data):
+    header, part = take_apart(written.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        found = places(header)
+        holder, key = found[data.draw(st.integers(0, len(found) - 1))]
+        change = data.draw(st.sampled_from(["replace", "drop", "swap"]))
+        if change == "replace":
+            holder[key] = data.draw(JUNK)
+        elif change == "swap":
+            other, place = found[data.draw(st.integers(0, len(found) - 1))]
+            holder[key] = copy.deepcopy(other[place])
+        else:
+            del holder[key]
+        if not places(header):
+            break
+    path = written.parent / "mutant.propense"
+    path.write_bytes(sign(header, part))
+    for read in (load, inspect):
+        with watched():
+            try:
+                read(path)
+            except ModelFileError as error:
+                assert "mutant.propense" in str(error)  # noqa: PT017
