@@ -26,11 +26,11 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
 
     Parameters
     ----------
-    model : estimator or Pipeline
-        A fitted estimator of propense, or a pipeline that ends in one and prepares the features by `Pipeline`,
-        `ColumnTransformer` with columns by name or number, `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`,
-        `RobustScaler`, `SimpleImputer` or `OneHotEncoder`. A model with another classifier inside (``estimator``,
-        ``propensity_estimator``) is refused.
+    model : estimator, Pipeline or TableModel
+        A fitted estimator of propense, a model of a table (`propense.tables.fit_table`), or a pipeline that ends in an
+        estimator of propense and prepares the features by `Pipeline`, `ColumnTransformer` with columns by name or
+        number, `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`, `SimpleImputer` or `OneHotEncoder`. A
+        model with another classifier inside (``estimator``, ``propensity_estimator``) is refused.
     path : str or Path
         Where to; the name is taken as it is. The file appears whole or not at all, and replaces one that is there.
     about : dict, default=None
@@ -87,7 +87,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    estimator or Pipeline
+    estimator, Pipeline or TableModel
 
     Raises
     ------

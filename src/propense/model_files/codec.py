@@ -23,6 +23,7 @@ from propense.model_files.columns import (
     restore_columns,
 )
 from propense.model_files.methods import METHODS, learnt_by_method, method_parameters, restore_method
+from propense.model_files.table_models import build_table, describe_table, is_table
 from propense.model_files.transformers import (
     OUTPUTS,
     SCALERS,
@@ -36,6 +37,7 @@ from propense.model_files.transformers import (
     restore_scaler,
 )
 from propense.model_files.values import pack
+from propense.tables import TableModel
 
 __all__ = ["build_model", "describe_model", "summarise"]
 
@@ -71,6 +73,8 @@ _REQUESTS = ("fit", "partial_fit", "score", "transform", "inverse_transform")
 
 def describe_model(model: Any) -> dict[str, Any]:
     """All that a fitted model is, in plain values: a dict of its class, its parameters and what it has learnt."""
+    if isinstance(model, TableModel):
+        return describe_table(model, _describe)
     last = model
     while isinstance(last, Pipeline) and last.steps:
         last = last.steps[-1][1]
@@ -86,13 +90,15 @@ def build_model(description: Any) -> Any:
     """The fitted model of its description."""
     # The checks of scikit-learn are wanted here, whatever the user has switched off, and no routing.
     with config_context(skip_parameter_validation=False, enable_metadata_routing=False):
-        model = _build(description)
+        model = build_table(description, _build) if is_table(description) else _build(description)
     summarise(description)
     return model
 
 
 def summarise(description: Any) -> dict[str, Any]:
     """What a description tells of the model's method and features; nothing is built."""
+    if is_table(description):
+        return _summarise_table(description)
     first = last = description
     steps: list[str] = []
     try:
@@ -116,6 +122,20 @@ def summarise(description: Any) -> dict[str, Any]:
         "n_features": count,
         "feature_names": None if names is None else [str(name) for name in names],
     }
+
+
+def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
+    """Of a table, with its label and the kinds of its columns."""
+    facts = summarise(description.get("pipeline"))
+    try:
+        columns = {str(name): str(kind) for name, kind, _ in description["columns"]}
+        about = {
+            "label": str(description["label"]),
+            "id": None if description["id"] is None else str(description["id"]),
+        }
+    except (KeyError, TypeError, ValueError):
+        raise ModelFileError("it holds no model") from None
+    return {**facts, **about, "n_features": len(columns), "feature_names": list(columns), "kinds": columns}
 
 
 def _steps(description: dict[str, Any]) -> Any:

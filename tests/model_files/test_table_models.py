@@ -1,0 +1,72 @@
+"""Models of tables in files: the same scores, whatever later versions do, and no nonsense."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import propense
+from propense.errors import ModelFileError
+from propense.model_files import inspect
+from propense.model_files.codec import build_model, describe_model
+from propense.tables import METHODS, fit_table
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_model_of_a_table_comes_back_bit_for_bit(tmp_path, clinic, method):
+    found = fit_table(clinic, "reported", id="patient", method=method)
+    propense.save(found.model, tmp_path / "m.propense")
+    again = propense.load(tmp_path / "m.propense")
+    assert (again.label, again.id, again.schema) == ("reported", "patient", found.schema)
+    assert again.feature_names == found.model.feature_names
+    for name in ("posterior", "propensity", "hidden"):
+        np.testing.assert_array_equal(getattr(again.score(clinic), name), getattr(found.scores, name))
+
+
+def test_a_file_of_the_first_version_still_loads():
+    told = json.loads((FIXTURES / "table.json").read_text())
+    scores = propense.load(FIXTURES / "table.propense").score(pa.Table.from_pylist(told["rows"]))
+    for name in ("posterior", "propensity", "hidden"):
+        np.testing.assert_allclose(getattr(scores, name), told[name], rtol=1e-12)
+
+
+def test_what_is_told_of_it_is_of_the_table(clinic, tmp_path):
+    found = fit_table(clinic.drop_columns(["patient"]), "reported")
+    propense.save(found.model, tmp_path / "m.propense", about={"table": "clinic"})
+    facts = inspect(tmp_path / "m.propense")
+    assert (facts["method"], facts["label"], facts["id"]) == ("JERM", "reported", None)
+    assert facts["kinds"] == {c.name: c.kind for c in found.schema.columns}
+    assert facts["about"] == {"table": "clinic"}
+
+
+def spoilt(description, key, value):
+    return {**description, key: value}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("label", 3),
+        ("label", None),
+        ("id", ["patient"]),
+        ("columns", []),
+        ("columns", [("age", "number", [])]),
+        ("columns", [("age", "colour", [])] * 5),
+        ("columns", [("age", "number", ["x"])] * 5),
+        ("columns", [("age", "category", [1])] * 5),
+        ("columns", [["age", "number", []]] * 5),
+        ("columns", "age"),
+        ("pipeline", None),
+        ("pipeline", {"class": "Naive"}),
+        ("more", 1),
+    ],
+)
+def test_nonsense_is_no_model_of_a_table(clinic, key, value):
+    description = describe_model(fit_table(clinic, "reported", id="patient").model)
+    assert build_model(description).label == "reported"
+    with pytest.raises(ModelFileError):
+        build_model(spoilt(description, key, value))
