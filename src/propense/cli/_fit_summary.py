@@ -45,9 +45,8 @@ def _estimates(found: TableFit) -> Table:
 
 
 def _under_labelled(groupings: list[Grouping], overall: float) -> Table:
-    table = Table(
-        title=f"Who is under-labelled? Labelled share of the positives, {overall:.0%} in all".replace("%", " %")
-    )
+    title = f"Who is under-labelled? Share of the positives that is labelled ({100 * overall:.0f} % in all)"
+    table = Table(title=title, min_width=len(title))
     for column in ("column", "least labelled", "", "most labelled", ""):
         table.add_column(column, justify="right" if column == "" else "left")
     for grouping in groupings:
