@@ -46,16 +46,19 @@ def caveats(study: Study) -> list[str]:
     others = [method.name for method in study.methods if method.name not in published_methods(study)]
     if others:
         found.append(f"Not compared, since they are not the paper's: {', '.join(others)}.")
-    for name in study.datasets:
-        entry = describe(name)
-        if entry.images and is_here(name):
-            columns = load(name, download=False).X.shape[1]
-            if columns != entry.p:
-                found.append(
-                    f"The features of {name} are {columns} columns of another network than the paper's ResNet-18 with "
-                    f"its {entry.p}: the paper's numbers cannot be met."
-                )
+    foreign = [name for name in study.datasets if _has_other_features(name)]
+    if foreign:
+        found.append(
+            f"The features of {', '.join(foreign)} are of another network than the paper's ResNet-18: the paper's numbers "
+            "cannot be met there."
+        )
     return found
+
+
+def _has_other_features(name: str) -> bool:
+    """Whether the images of this name are known here by other features than the paper's."""
+    entry = describe(name)
+    return entry.images and is_here(name) and bool(load(name, download=False).X.shape[1] != entry.p)
 
 
 def compare(summaries: Sequence[Summary], methods: Collection[str] = tuple(METHODS)) -> list[Difference]:
