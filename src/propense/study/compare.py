@@ -49,8 +49,8 @@ def caveats(study: Study) -> list[str]:
     foreign = [name for name in study.datasets if _has_other_features(name)]
     if foreign:
         found.append(
-            f"The features of {', '.join(foreign)} are of another network than the paper's ResNet-18: its numbers cannot be "
-            "met there."
+            f"The features of {', '.join(foreign)} are of another network than the paper's ResNet-18: its "
+            "numbers cannot be met there."
         )
     return found
 
