@@ -118,3 +118,8 @@ def test_score_reads_labels_as_fit_does(written, rng):
     X = np.where(S, 4.0, -4.0)[:, None] + rng.normal(size=(5, 1))
     assert Naive().fit(X, y).score(X, y) == 1.0
     assert Naive().fit(X, y).score(-X, y) == 0.0
+
+
+def test_long_values_are_cut_short_in_errors():
+    with pytest.raises(InvalidLabels, match=r"2 labels \(a{40}…, b c\)"):
+        Naive().fit([[0.0], [1.0], [2.0]], ["a" * 900, "b\nc", None])

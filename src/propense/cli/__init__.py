@@ -19,7 +19,8 @@ def main() -> None:
     try:
         app()
     except PropenseError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        # One line, whatever a table's cells have put into it.
+        print(f"{type(error).__name__}: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)

@@ -19,6 +19,8 @@ LabelReader = Callable[[Any], tuple[NDArray[np.bool_], NDArray[Any]]]
 # What NumPy makes of a missing value among strings, and how a word is denied.
 _WORDS_FOR_MISSING = {"nan", "None", "<NA>", "NaT"}
 _DENIALS = ("un", "not", "non", "no")
+# Letters of a value that an error shows.
+_LONGEST = 40
 
 
 def read_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
@@ -112,7 +114,7 @@ def _two_labels(y: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
 
 def _check_two(y: NDArray[Any], values: NDArray[Any]) -> None:
     if len(values) > 2:
-        shown = ", ".join(str(value) for value in values[:4]) + (", …" if len(values) > 4 else "")
+        shown = ", ".join(map(_shown, values[:4])) + (", …" if len(values) > 4 else "")
         raise InvalidLabels(
             f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y holds "
             f"{len(values)} values ({shown}) where two are expected, one for labelled and one for unlabelled."
@@ -126,7 +128,7 @@ def _beside_missing(values: NDArray[Any]) -> NDArray[Any]:
             "y holds no labelled instance: every value is missing, and with it the positive class."
         )
     if len(values) > 1:
-        shown = ", ".join(str(value) for value in values[:4])
+        shown = ", ".join(map(_shown, values[:4]))
         raise InvalidLabels(
             f"y holds missing values beside {len(values)} labels ({shown}) where one is expected. "
             "Missing means unlabelled; if a value means unlabelled too, make it missing as well."
@@ -137,6 +139,12 @@ def _beside_missing(values: NDArray[Any]) -> NDArray[Any]:
             f"y holds only {value} and missing values, so {value} would mean labelled. If it does, pass y == {value}."
         )
     return np.array([type(value)(), value], dtype=None if values.dtype.kind == "O" else values.dtype)
+
+
+def _shown(value: Any) -> str:
+    """A value in an error: one line, and not a page of it."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _looks_unlabelled(value: Any) -> bool:

@@ -95,7 +95,12 @@ class TableFile:
             raise InvalidTable(f"{self.path} is empty: the first line must hold the names of the columns.")
         text = line.decode("utf-8-sig")
         self._separator = max(_SEPARATORS, key=text.count)
-        return [name.strip() for name in next(csv.reader([text], delimiter=self._separator))]
+        try:
+            return [name.strip() for name in next(csv.reader([text], delimiter=self._separator))]
+        except csv.Error as error:
+            raise InvalidTable(
+                f"{self.path}: the first line, of the names of the columns, cannot be read: {error}."
+            ) from None
 
     def _open_text(self) -> Any:
         return gzip.open(self.path, "rb") if self.path.name.endswith(".gz") else self.path.open("rb")
