@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import os
 import random
+import subprocess
 import sys
 
 import numpy as np
@@ -16,6 +18,8 @@ import propense
 from propense.cli import main
 from propense.errors import PropenseError
 from propense.tables import TableFile, TableModel, fit_table
+
+FIT = ("--label", "reported", "--id", "patient")
 
 
 def call(*arguments):
@@ -67,7 +71,7 @@ def test_a_fit_tells_what_a_reader_needs(folder, tmp_path, clinic):
     found = fit_table(clinic, "reported", id="patient", method="sar-em")
     words = " ".join(out.split())
     assert "clinic.csv: 600 rows" in words
-    assert f"{found.labelled.sum()} labelled; 5 columns: 2 numbers, 2 categories, 1 true/false." in words
+    assert f"{found.labelled.sum()} labelled (reported = yes). numbers: age, bmi true/false: smoker" in words
     assert f"{found.expected.sum():,.0f} ({100 * found.expected.mean():.0f} %)" in words
     assert f"{100 * found.estimator.label_frequency_:.0f} %" in words
     assert "Who is under-labelled?" in words
@@ -88,7 +92,9 @@ def test_scores_from_a_file_are_those_of_the_fit_bit_for_bit(folder, tmp_path, c
         "score", folder / "clinic.csv", "--model", folder / "m.propense", "--out", tmp_path / "o.parquet"
     )
     assert (status, err) == (0, "")
-    assert f"600 rows, {found.labelled.sum()} labelled, about {found.expected.sum():,.0f} positive." in out
+    assert (
+        f"600 rows, {found.labelled.sum()} labelled (reported = yes), about {found.expected.sum():,.0f} positive" in out
+    )
     np.testing.assert_array_equal(parquet.read_table(tmp_path / "o.parquet").column("hidden"), found.scores.hidden)
 
 
@@ -120,6 +126,47 @@ def test_a_model_file_is_inspected(folder):
         assert words in out
 
 
+def test_names_with_signs_of_the_terminal_or_the_page_are_names(tmp_path, clinic):
+    odd = clinic.rename_columns(["patient", "weight [kg]", "[/b]", "$a_$", "smoker", "region", "reported"])
+    odd = odd.set_column(5, "$x_{$", pa.array(["$0-$1,000", "[unknown]", "86%"] * 200))
+    csv.write_csv(odd, tmp_path / "t.csv")
+    status, out, err = call("fit", tmp_path / "t.csv", *FIT, "--report", tmp_path / "r.html")
+    assert (status, err) == (0, "")
+    for name in ("weight [kg]", "[/b]", "$a_$", "$x_{$"):
+        assert name in out
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for name in ("$0-$1,000", "[unknown]", "86%"):
+        assert name in page
+
+
+def test_a_terminal_of_few_letters_is_no_reason_to_stop(folder, tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-m", "propense", "fit", "clinic.csv", *FIT, "--model", str(tmp_path / "m.propense")],
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"},
+    )
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "m.propense").exists()
+
+
+def test_parameters_of_the_method_can_be_set(folder, tmp_path):
+    status, _, err = call(
+        "fit",
+        folder / "clinic.csv",
+        *FIT,
+        "--set",
+        "spy_quantile=0.1",
+        "--set",
+        "variant=paper",
+        "--model",
+        tmp_path / "m",
+    )
+    assert (status, err) == (0, "")
+    assert propense.load(tmp_path / "m").estimator.get_params()["spy_quantile"] == 0.1
+    assert propense.load(tmp_path / "m").estimator.variant == "paper"
+
+
 def test_methods_are_listed():
     status, out, _ = call("methods")
     assert status == 0
@@ -145,9 +192,6 @@ def refused(arguments, *words):
         assert word in err
 
 
-FIT = ("--label", "reported", "--id", "patient")
-
-
 def test_options_that_make_no_sense_are_refused(folder, tmp_path):
     table, model, out = folder / "clinic.csv", folder / "m.propense", tmp_path / "o.csv"
     refused(["fit", table, "--label", "told"], "clinic.csv", "'told'", "--label")
@@ -158,10 +202,17 @@ def test_options_that_make_no_sense_are_refused(folder, tmp_path):
     refused(["fit", table, *FIT, "--model", table], "never written over")
     refused(["fit", table, *FIT, "--report", table], "never written over")
     refused(["fit", table, *FIT, "--model", tmp_path / "no" / "m.propense"], "there is no folder")
-    refused(["fit", table, *FIT, "--report", tmp_path], str(tmp_path))
+    refused(["fit", table, *FIT, "--report", tmp_path], "is a folder")
+    refused(["fit", table, *FIT, "--report", out, "--model", out], "--model and --report are one file")
+    refused(["fit", tmp_path / "none.csv", *FIT, "--model", model], "none.csv", "no such file")
+    refused(["fit", table, *FIT, "--set", "spy_quantile"], "NAME=VALUE")
+    refused(["fit", table, *FIT, "--set", "spy_quantile=7"], "spy_quantile=7")
+    refused(["fit", table, *FIT, "--decimal", "x"], "--decimal x")
+    refused(["fit", table, *FIT, "--propensity-features", ","], "a name missing")
+    refused(["fit", table, *FIT, "--positive", "maybe"], "'maybe'", "'yes'")
     refused(["score", table, "--model", table, "--out", out], "clinic.csv", "not a propense model file")
     refused(["score", table, "--model", model, "--out", model], "never written over")
-    refused(["score", table, "--model", model, "--out", table], "is the table itself")
+    refused(["score", table, "--model", model, "--out", table], "never written over")
     refused(["score", table, "--model", model, "--out", tmp_path / "o.xlsx"], "o.xlsx", ".parquet")
     refused(["score", table, "--model", model, "--out", out, "--top", "0"], "--top")
     refused(["score", tmp_path / "none.csv", "--model", model, "--out", out], "none.csv", "no such file")

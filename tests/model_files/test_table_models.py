@@ -11,7 +11,7 @@ import propense
 from propense.errors import ModelFileError
 from propense.model_files import inspect
 from propense.model_files.codec import build_model, describe_model
-from propense.tables import METHODS, fit_table
+from propense.tables import METHODS, Label, fit_table
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -21,7 +21,7 @@ def test_a_model_of_a_table_comes_back_bit_for_bit(tmp_path, clinic, method):
     found = fit_table(clinic, "reported", id="patient", method=method)
     propense.save(found.model, tmp_path / "m.propense")
     again = propense.load(tmp_path / "m.propense")
-    assert (again.label, again.id, again.schema) == ("reported", "patient", found.schema)
+    assert (again.label, again.id, again.schema) == (Label("reported", "yes"), "patient", found.schema)
     assert again.feature_names == found.model.feature_names
     for name in ("posterior", "propensity", "hidden"):
         np.testing.assert_array_equal(getattr(again.score(clinic), name), getattr(found.scores, name))
@@ -38,7 +38,7 @@ def test_what_is_told_of_it_is_of_the_table(clinic, tmp_path):
     found = fit_table(clinic.drop_columns(["patient"]), "reported")
     propense.save(found.model, tmp_path / "m.propense", about={"table": "clinic"})
     facts = inspect(tmp_path / "m.propense")
-    assert (facts["method"], facts["label"], facts["id"]) == ("JERM", "reported", None)
+    assert (facts["method"], facts["label"], facts["id"]) == ("JERM", "reported = yes", None)
     assert facts["kinds"] == {c.name: c.kind for c in found.schema.columns}
     assert facts["about"] == {"table": "clinic"}
 
@@ -52,6 +52,8 @@ def spoilt(description, key, value):
     [
         ("label", 3),
         ("label", None),
+        ("label", ("reported", "yes")),
+        ("label", ("reported", 1, None)),
         ("id", ["patient"]),
         ("columns", []),
         ("columns", [("age", "number", [])]),
@@ -67,6 +69,6 @@ def spoilt(description, key, value):
 )
 def test_nonsense_is_no_model_of_a_table(clinic, key, value):
     description = describe_model(fit_table(clinic, "reported", id="patient").model)
-    assert build_model(description).label == "reported"
+    assert build_model(description).label == Label("reported", "yes")
     with pytest.raises(ModelFileError):
         build_model(spoilt(description, key, value))

@@ -22,6 +22,19 @@ def test_csv_cells_are_the_text_that_stands_there(tmp_path):
     assert read(tmp_path, "d.csv.gz", gzip.compress(b"a,b\n1,2\n")) == {"a": ["1"], "b": ["2"]}
 
 
+def test_first_lines_as_spreadsheets_write_them(tmp_path):
+    assert read(tmp_path, "a.csv", b'"Betrag, EUR";"Gewicht, kg";lab\n1;2;3\n') == {
+        "Betrag, EUR": ["1"],
+        "Gewicht, kg": ["2"],
+        "lab": ["3"],
+    }
+    assert read(tmp_path, "b.csv", b'"a\nb",c\r\n1,2\r\n') == {"a b": ["1"], "c": ["2"]}
+    assert read(tmp_path, "c.csv", b"sep=;\r\na;b\r\n1;2\r\n") == {"a": ["1"], "b": ["2"]}
+    assert read(tmp_path, "d.csv", b"\r\na,b\r\n1,2\r\n") == {"a": ["1"], "b": ["2"]}
+    assert read(tmp_path, "e.csv", b"a,b\r1,2\r3,4\r") == {"a": ["1", "3"], "b": ["2", "4"]}
+    assert read(tmp_path, "f.csv", "\ufeffsep=;\na;b\n1;2\n".encode()) == {"a": ["1"], "b": ["2"]}
+
+
 def test_every_batch_is_read_in_order(tmp_path):
     lines = [f"{i},{'x' * 90}" for i in range(200_000)]
     (tmp_path / "long.csv").write_text("i,text\n" + "\n".join(lines) + "\n")
@@ -41,8 +54,8 @@ def test_typed_formats_keep_their_types(tmp_path, suffix):
 
 WRONG = [
     ("ragged.csv", b"a,b\n1,2\n1,2,3\n", r"ragged.csv cannot be read as csv: .*line 3: 3 cells under 2 names"),
-    ("latin.csv", "a,b\n1,2\n1,é\n".encode("latin1"), r"latin.csv cannot be read as csv: .*line 3 is not UTF-8"),
-    ("names.csv", "a,é\n1,2\n".encode("latin1"), "names.csv is not UTF-8 text"),
+    ("latin.csv", "a,b\n1,2\n1,é\n".encode("latin1"), r"latin.csv, line 3, is not UTF-8"),
+    ("names.csv", "a,é\n1,2\n".encode("latin1"), "names.csv, line 1, is not UTF-8"),
     ("empty.csv", b"", "empty.csv is empty"),
     ("blank.csv", b"\n\n", "blank.csv is empty"),
     ("head.csv", b"a,b\n", "head.csv holds no rows"),

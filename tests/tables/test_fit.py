@@ -4,11 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import compute, csv, parquet
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from clinic import make_clinic
 from propense import JERM, Naive
 from propense.datasets import make_double_logistic
-from propense.errors import InvalidLabels, InvalidOption, InvalidTable, NoLabelledInstances
+from propense.errors import InvalidInput, InvalidLabels, InvalidOption, InvalidTable, NoLabelledInstances
 from propense.tables import METHODS, TableFile, explain, fit_table
 
 
@@ -42,6 +45,7 @@ def test_the_estimator_is_that_of_features_made_by_hand(clinic, found):
     X = np.column_stack([(numbers - numbers.mean(axis=0)) / numbers.std(axis=0), levels.astype(float)])
     np.testing.assert_allclose(found.model.features(clinic), X, atol=1e-12)
     by_hand = JERM(decision="balanced").fit(X, np.array(clinic.column("reported")) == "yes")
+    assert (str(found.model.label), found.model.label.negative) == ("reported = yes", None)
     np.testing.assert_allclose(found.estimator.coef_, by_hand.coef_, atol=1e-6)
     np.testing.assert_allclose(found.scores.hidden, by_hand.predict_hidden(X), atol=1e-6)
 
@@ -75,6 +79,9 @@ LABELS = [
     (["TRUE", "FALSE"], "words for truths"),
     (["1", "0"], "digits"),
     (["1", "NA"], "a digit or a word for missing"),
+    (["Y", "n"], "letters"),
+    (["Ja", "Nein"], "German"),
+    (["reported", "not reported"], "a word and its denial"),
 ]
 
 
@@ -121,7 +128,7 @@ def test_rows_are_scored_alike_alone_and_together(clinic, found):
 def test_doubts_are_said(clinic):
     few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(len(clinic))]))
     notes = fit_table(few, "reported", id="patient").notes
-    assert any(note.startswith("Only 10 rows are labelled") for note in notes)
+    assert any(note.startswith("Labelled rows: 10.") for note in notes)
     empty = clinic.append_column("height", pa.array([None] * len(clinic), pa.float64()))
     assert "The column 'height' is empty and was left out." in fit_table(empty, "reported", id="patient").notes
     assert any(
@@ -137,7 +144,12 @@ WRONG = [
     ({"id": None}, InvalidTable, "column 'patient' holds 600 different words.*--id 'patient'"),
     ({"method": "magic"}, InvalidOption, "There is no method 'magic'. There are: jerm, joint-mle"),
     ({"decision": "fair"}, InvalidOption, "decision='fair'"),
-    ({"label": "region"}, InvalidLabels, r"t\.csv, column 'region': y holds missing values beside 3 labels"),
+    ({"label": "region"}, InvalidLabels, r"t\.csv, column 'region' holds 3 values \('east', 'north', 'south'\)"),
+    ({"label": "sex"}, InvalidLabels, r"holds 'f' and 'm': say which one means labelled, --positive 'f' or"),
+    ({"positive": "maybe"}, InvalidLabels, r"holds no 'maybe' \(--positive\). It holds: 'yes'"),
+    ({"id": "reported"}, InvalidTable, "cannot be both the label and the id"),
+    ({"parameters": {"colour": 1}}, InvalidOption, "JERM has no parameter 'colour'. It has: decision"),
+    ({"parameters": {"spy_quantile": 7}}, InvalidOption, r"JERM\(spy_quantile=7\)"),
     ({"drop": ["age", "sex", "bmi", "smoker", "region"]}, InvalidTable, "no column left to learn from"),
 ]
 
@@ -151,11 +163,55 @@ def test_what_cannot_be_fitted_is_told(clinic, options, error, words):
 
 def test_a_table_without_labels_is_told(clinic):
     nobody = clinic.set_column(6, "reported", pa.array([""] * len(clinic)))
-    with pytest.raises(NoLabelledInstances, match=r"t\.csv, column 'reported': y holds no labelled instance"):
+    with pytest.raises(
+        NoLabelledInstances, match=r"t\.csv, column 'reported' holds no labelled row: every cell is empty"
+    ):
         fit_table(nobody, "reported", where="t.csv", id="patient")
     unnamed = clinic.rename_columns(["", *clinic.column_names[1:]])
     with pytest.raises(InvalidTable, match=r"column 1 has no name.*--drop ''"):
         fit_table(unnamed, "reported")
+
+
+def test_columns_that_are_no_features_are_doubted(clinic, found):
+    odd = (
+        clinic.append_column("one", pa.array([1.0] * 600))
+        .append_column("number", pa.array(range(600)))
+        .append_column("known", pa.array(found.labelled))
+    )
+    notes = " ".join(fit_table(odd, "reported", id="patient", method="pglin").notes)
+    assert "The column 'one' holds one value only" in notes
+    assert "The column 'number' holds another whole number in every row. If it names the rows, say --id" in notes
+    assert "The column 'known' says who is labelled." in notes
+    wide = pa.table({f"x{j}": np.random.default_rng(j).normal(size=20) for j in range(30)} | {"s": [True, False] * 10})
+    assert any("30 features and 20 rows" in note for note in fit_table(wide, "s", method="pglin").notes)
+
+
+def test_names_that_scoring_writes_and_row_numbers_of_pandas_are_refused(clinic):
+    for name, words in (
+        ("hidden", "a name that propense score writes"),
+        ("__index_level_0__", "pandas' own row numbers"),
+    ):
+        with pytest.raises(InvalidTable, match=words):
+            fit_table(clinic.append_column(name, pa.array(range(600))), "reported", id="patient")
+
+
+def test_ids_are_the_text_that_stands_there(clinic):
+    ids = pa.array([f"{i:05d}" for i in range(600)])
+    found = fit_table(clinic.set_column(0, "patient", ids), "reported", id="patient")
+    assert found.ids[7] == "00007"
+    large = pa.array([100000000000000273 + i for i in range(600)])
+    assert fit_table(clinic.set_column(0, "patient", large), "reported", id="patient").ids[0] == "100000000000000273"
+
+
+def test_a_pipeline_fitted_by_hand_is_explained():
+    data = make_double_logistic(500, 4, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), JERM()).fit(data.X, data.labelled)
+    found = explain(pipeline, data.X, data.labelled)
+    np.testing.assert_array_equal(found.scores.hidden, pipeline[-1].predict_hidden(pipeline[0].transform(data.X)))
+    with pytest.raises(InvalidInput, match="ids holds 3 names for 500 rows"):
+        explain(pipeline, data.X, data.labelled, ids=[1, 2, 3])
+    with pytest.raises(NotFittedError):
+        explain(JERM(), data.X, data.labelled)
 
 
 def test_an_estimator_fitted_by_hand_is_explained():

@@ -1,5 +1,7 @@
 """Columns are understood the same whatever file they came from, and encoded as they were understood."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propense.errors import InvalidTable
-from propense.tables.cells import as_numbers, as_text, as_truths, as_values, first_refused
+from propense.tables.cells import as_levels, as_numbers, as_text, as_truths, first_refused, with_points
 from propense.tables.schema import MISSING, OTHER, Column, infer_schema
 
 
@@ -27,7 +29,7 @@ def test_numbers_are_the_same_as_text_and_as_numbers(values):
     assert column_of(text)[0] == column_of(pa.array(values, pa.float64()))[0] == Column("x", "number")
 
 
-@pytest.mark.parametrize("word", ["", " ", "NA", "n/a", "NaN", "null", "None", "<NA>"])
+@pytest.mark.parametrize("word", ["", " ", "NA", "n/a", "#N/A", "NaN", "null", "None", "<NA>", "-", ".", "?"])
 def test_words_for_missing_are_missing(word):
     column, table = column_of(["1", word, "2"])
     assert column.kind == "number"
@@ -67,13 +69,17 @@ def test_an_empty_column_is_left_out():
 
 REFUSED = [
     (["2020-01-01", "2021-12-31"], "column 'x' holds dates"),
+    (["01.02.2023", "3.4.1999"], "column 'x' holds dates"),
+    (["12/31/2020", "1/2/2021 10:00"], "column 'x' holds dates"),
     (pa.array([1, 2], pa.date32()), "column 'x' holds dates"),
     ([[1], [2]], "column 'x' holds list<.*>, no single values"),
     ([f"name {i}" for i in range(40)], "column 'x' holds 40 different words, most of them once"),
 ]
 
 
-@pytest.mark.parametrize(("cells", "words"), REFUSED, ids=["iso dates", "dates", "lists", "names"])
+@pytest.mark.parametrize(
+    ("cells", "words"), REFUSED, ids=["iso dates", "dates with points", "dates with strokes", "dates", "lists", "names"]
+)
 def test_what_is_no_feature_is_refused_with_a_way_out(cells, words):
     with pytest.raises(InvalidTable, match=rf"t\.csv, {words}.*--drop 'x'"):
         column_of(cells)
@@ -97,10 +103,45 @@ def test_the_first_refused_cell_is_the_first(cells):
     assert first_refused(pa.array(cells), as_numbers) == (cells.index("x"), "x")
 
 
-def test_labels_are_what_they_all_are():
-    assert as_values(pa.array(["1", "0", "1"])).tolist() == [1, 0, 1]
-    assert as_values(pa.array(["True", "false"])).tolist() == [True, False]
-    assert as_values(pa.array(["yes", "", None])).tolist() == ["yes", None, None]
-    np.testing.assert_array_equal(as_values(pa.array([1.0, None])), [1.0, np.nan])
+def test_text_is_trimmed_and_whole_numbers_are_whole():
     assert as_truths(pa.array([1, 0])) is None
-    assert as_text(pa.array([" a ", "NA"])).to_pylist() == ["a", None]
+    assert as_text(pa.array([" a ", "NA", "007"])).to_pylist() == ["a", None, "007"]
+    assert as_levels(pa.array(["50667.0", "50667", "1.50", None])).to_pylist() == ["50667", "50667", "1.50", None]
+    assert as_levels(pa.array([50667.0, None])).to_pylist() == ["50667", None]
+
+
+def test_decimal_commas_are_read_where_they_are_said():
+    cells = pa.array(["1.234,5", "76,2", "900", "-1.000", "", "x, y", "1.2.3"])
+    assert with_points(cells).to_pylist() == ["1234.5", "76.2", "900", "-1000", "", "x, y", "1.2.3"]
+    np.testing.assert_array_equal(as_numbers(with_points(pa.array(["1.234,5", "76,2", ""]))), [1234.5, 76.2, np.nan])
+
+
+SUSPECT = [
+    (["12"] * 30 + ["#DIV/0!"], "most cells look like numbers, but '#DIV/0!' in row 31 is none"),
+    (["76,2", "80,1", "75,9"], "most cells look like numbers, but '76,2' in row 1"),
+    (["76 kg", "80 kg"], "most cells look like numbers"),
+    (["1,500", "20,000"], "most cells look like numbers"),
+    (["19%", "7 %"], "most cells look like numbers"),
+    (["1.549", "12.300", "900"], "'1.549' may be a fraction or thousands"),
+]
+
+
+@pytest.mark.parametrize(("cells", "words"), SUSPECT, ids=[case[0][0] for case in SUSPECT])
+def test_what_is_nearly_numbers_is_not_taken_for_words(cells, words):
+    with pytest.raises(InvalidTable, match=rf"t\.csv, column 'x': {re.escape(words)}.*--decimal ,.*--categorical 'x'"):
+        column_of(cells)
+    assert column_of(cells, categorical=["x"])[0].kind == "category"
+
+
+def test_fractions_that_cannot_be_thousands_are_numbers():
+    for cells in (["1.549", "0.25", "900"], ["1.549", "2.341"], ["0.125", "3"], ["1e3", "2"]):
+        assert column_of(cells)[0].kind == "number"
+    assert column_of(["1.549", "900"], points=True)[0].kind == "number"
+
+
+def test_types_of_other_files_are_understood_or_refused():
+    assert column_of(pa.array(np.array([1.5, 2.5], dtype=np.float16)))[0].kind == "number"
+    assert Column("x", "truth").encode(pa.nulls(2), "t", 0).tolist() == pytest.approx([np.nan] * 2, nan_ok=True)
+    for cells in (pa.array([b"ab", b"cd"], pa.binary(2)), pa.array([b"x"], pa.large_binary())):
+        with pytest.raises(InvalidTable, match="no single values"):
+            column_of(cells)

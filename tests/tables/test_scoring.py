@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from propense.errors import InvalidTable
+from propense.errors import InvalidLabels, InvalidOption, InvalidTable
 from propense.tables import TableFile, files, fit_table, score_file
 
 
@@ -64,6 +64,43 @@ def test_without_a_label_column_every_row_is_unlabelled(tmp_path, clinic, found)
     done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", top=1000)
     assert (done.labelled, done.listed) == (0, 600)
     assert done.positives == pytest.approx(found.scores.hidden.sum())
+
+
+def test_levels_never_seen_are_counted(tmp_path, clinic, found):
+    csv.write_csv(clinic.set_column(2, "sex", pa.array(["F"] * 100 + ["f"] * 500)), tmp_path / "t.csv")
+    assert score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv").unseen == {"sex": 100}
+
+
+def test_a_spreadsheet_gets_back_its_own_kind_of_file(tmp_path, clinic, found):
+    """Semicolons, decimal commas and the mark of UTF-8: the same scores, in the same kind of file."""
+    rows = clinic.to_pylist()
+    lines = [";".join(clinic.column_names)]
+    for row in rows:
+        cells = ["" if cell is None else str(cell) for cell in row.values()]
+        lines.append(";".join(cell.replace(".", ",") for cell in cells))
+    (tmp_path / "t.csv").write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8", newline="")
+    done = score_file(found.model, TableFile(tmp_path / "t.csv", ","), tmp_path / "o.csv")
+    assert done.positives == pytest.approx(found.expected.sum())
+    written = (tmp_path / "o.csv").read_text(encoding="utf-8")
+    assert written.replace('"', "").startswith("\ufeffpatient;age;")
+    assert TableFile(tmp_path / "o.csv").read().column("age").to_pylist()[0] == str(rows[0]["age"]).replace(".", ",")
+
+
+def test_labels_of_other_words_are_refused_and_of_other_letters_read(tmp_path, clinic, found):
+    said = np.where(found.labelled, "YES", "")
+    csv.write_csv(clinic.set_column(6, "reported", pa.array(said)), tmp_path / "t.csv")
+    done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
+    assert done.labelled == found.labelled.sum()
+    csv.write_csv(clinic.set_column(6, "reported", pa.array(np.where(found.labelled, "1", "0"))), tmp_path / "t.csv")
+    with pytest.raises(InvalidLabels, match=r"column 'reported', row 1: '0' is neither 'yes', nor empty"):
+        score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
+
+
+def test_the_naive_method_has_no_list(tmp_path, clinic):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    naive = fit_table(clinic, "reported", id="patient", method="naive").model
+    with pytest.raises(InvalidOption, match="finds nobody hidden"):
+        score_file(naive, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", top=5)
 
 
 def test_what_cannot_be_scored_writes_nothing(tmp_path, clinic, found):

@@ -1,5 +1,6 @@
 """The command `propense`: parse, call, print."""
 
+import io
 import os
 import sys
 
@@ -16,6 +17,10 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit("The propense command needs typer and rich: pip install 'propense[cli]'")
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or a file of another encoding gets a question mark for ≤, not a crash.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except PropenseError as error:

@@ -1,9 +1,8 @@
 """What `propense fit` prints."""
 
-from collections import Counter
-
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from propense.tables import Grouping, TableFit
 
@@ -11,20 +10,25 @@ __all__ = ["show_fit"]
 
 # Columns shown under "who is under-labelled".
 _SHOWN = 5
+# Columns named of each kind.
+_NAMED = 12
 
 
 def show_fit(found: TableFit, name: str) -> None:
     """Rows and columns, the method beside the naive baseline, who is under-labelled, and what to beware of."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     n, labelled = len(found.labelled), int(found.labelled.sum())
-    kinds = Counter(column.kind for column in found.schema.columns)
-    words = {"number": "numbers", "truth": "true/false", "category": "categories"}
-    columns = ", ".join(f"{count} {words[kind]}" for kind, count in kinds.items())
-    console.print(f"{name}: {n:,} rows, {labelled:,} labelled; {sum(kinds.values())} columns: {columns}.", markup=False)
+    said = "" if found.model is None else f" ({found.model.label})"
+    console.print(f"{name}: {n:,} rows, {labelled:,} labelled{said}.")
+    for kind, words in (("number", "numbers"), ("truth", "true/false"), ("category", "categories")):
+        names = [column.name for column in found.schema.columns if column.kind == kind]
+        if names:
+            shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+            console.print(f"  {words}: {shown}")
     console.print(_estimates(found))
     console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_))
     for note in found.notes:
-        console.print(f"Note: {note}", markup=False, soft_wrap=True)
+        console.print(f"Note: {note}")
 
 
 def _estimates(found: TableFit) -> Table:
@@ -34,11 +38,16 @@ def _estimates(found: TableFit) -> Table:
     table.add_column("unlabelled taken for negative (naive)", justify="right")
     table.add_column(type(found.estimator).__name__, justify="right")
     estimator = found.estimator
+    cut = "the prior" if estimator.decision == "balanced" else "½"
     for words, naive, ours in (
         ("positives", _share(labelled, n), _share(estimator.prior_ * n, n)),
-        ("of them labelled", "100 %", f"{estimator.label_frequency_:.0%}".replace("%", " %")),
+        ("of them labelled", "100 %", _percent(estimator.label_frequency_)),
         ("hidden among the unlabelled", "0", f"{float(found.scores.hidden[~found.labelled].sum()):,.0f}"),
-        ("rows called positive", f"{int(found.naive_positive.sum()):,}", f"{int(found.positive.sum()):,}"),
+        (
+            f"called positive: posterior above {cut}",
+            f"{int(found.naive_positive.sum()):,}",
+            f"{int(found.positive.sum()):,}",
+        ),
     ):
         table.add_row(words, naive, ours)
     return table
@@ -54,10 +63,14 @@ def _under_labelled(groupings: list[Grouping], overall: float) -> Table:
         groups = sorted((g for g in grouping.groups if g.positives >= 1), key=lambda g: g.frequency)
         if len(groups) > 1:
             least, most = groups[0], groups[-1]
-            cells = (grouping.column, least.name, f"{least.frequency:.0%}", most.name, f"{most.frequency:.0%}")
-            table.add_row(*(cell.replace("%", " %") if cell.endswith("%") else cell for cell in cells))
+            names = [Text(words, overflow="ellipsis") for words in (grouping.column, least.name, most.name)]
+            table.add_row(names[0], names[1], _percent(least.frequency), names[2], _percent(most.frequency))
     return table
 
 
 def _share(count: float, of: int) -> str:
     return f"{count:,.0f} ({100 * count / of:.0f} %)"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

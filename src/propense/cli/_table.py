@@ -1,11 +1,12 @@
 """`propense fit`, `score`, `inspect` and `methods`: a table and the models of it."""
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from propense.errors import InvalidOption, InvalidTable
+from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
     from propense.tables import TableFit
@@ -13,18 +14,24 @@ if TYPE_CHECKING:
 __all__ = ["fit", "inspect", "methods", "score"]
 
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet or Arrow; the name tells which.")]
+Decimal = Annotated[
+    str | None, typer.Option("--decimal", help="How decimals are written in a CSV file: a point or a comma.")
+]
 ModelFile = Annotated[Path, typer.Option("--model", help="A model file of propense fit.")]
 
 
 def fit(
     table: Table,
     label: Annotated[str, typer.Option("--label", help="The column that says who is labelled: 1/0, yes/empty, …")],
+    positive: Annotated[
+        str | None, typer.Option("--positive", help="The value that means labelled, where that is not plain.")
+    ] = None,
     id: Annotated[str | None, typer.Option("--id", help="A column that names the rows and is no feature.")] = None,
     method: Annotated[str, typer.Option("--method", help="A name of propense methods.")] = "jerm",
     propensity_features: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--propensity-features", help="Columns the chance of a label may depend on: A,B. All if not given."
+            "--propensity-features", help="Columns the chance of a label may depend on: A,B; may be repeated. Else all."
         ),
     ] = None,
     drop: Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out; may be repeated.")] = None,
@@ -35,6 +42,11 @@ def fit(
     decision: Annotated[
         str, typer.Option("--decision", help="Where the class is cut: balanced (at the prior) or posterior (at ½).")
     ] = "balanced",
+    decimal: Decimal = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the method: NAME=VALUE, such as spy_quantile=0.1; may be repeated."),
+    ] = None,
     model: Annotated[Path | None, typer.Option("--model", help="Write the model to this file.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page to read to this file (HTML).")] = None,
 ) -> None:
@@ -42,25 +54,29 @@ def fit(
     from propense.cli._fit_summary import show_fit
     from propense.tables import TableFile, fit_table
 
-    _keep_apart(table, {"--model": model, "--report": report})
+    source = TableFile(table, _decimal(decimal))
+    _keep_apart([table], {"--model": model, "--report": report})
     if report is not None:
         from propense.report import check_extra
 
         check_extra()
-    source = TableFile(table)
     found = fit_table(
-        source.read(),
+        source.plain(source.read()),
         label,
         where=str(table),
+        positive=positive,
         id=id,
         drop=drop or [],
         categorical=categorical or [],
         method=method,
         decision=decision,
         propensity_features=None if propensity_features is None else _names(propensity_features, source.columns),
+        parameters=_parameters(settings or []),
+        points=decimal is not None,
     )
+    written = _write_fit(found, table, model, report)
     show_fit(found, table.name)
-    _write_fit(found, table, model, report)
+    print(*written, sep="\n")
 
 
 def score(
@@ -70,6 +86,7 @@ def score(
     top: Annotated[
         int | None, typer.Option("--top", min=1, help="Only so many rows, the unlabelled most likely positive first.")
     ] = None,
+    decimal: Decimal = None,
 ) -> None:
     """Add posterior, propensity and hidden to a table of any size, or list the rows to look at first."""
     from rich.console import Console
@@ -78,16 +95,20 @@ def score(
     from propense.tables import TableFile, score_file
 
     fitted = _load(model)
-    _keep_apart(model, {"--out": out})
-    source = TableFile(table)
+    source = TableFile(table, _decimal(decimal))
+    _keep_apart([table, model], {"--out": out})
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("rows", total=None)
         done = score_file(fitted, source, out, top=top, tell=lambda rows: bar.update(task, completed=rows))
-    print(f"{done.rows:,} rows, {done.labelled:,} labelled, about {done.positives:,.0f} positive.")
-    if fitted.label not in source.columns:
-        print(f"There is no column {fitted.label!r}: every row counts as unlabelled.")
+    words = f"{done.rows:,} rows, {done.labelled:,} labelled ({fitted.label})"
+    print(f"{words}, about {done.positives:,.0f} positive: the labelled, and hidden summed over the others.")
+    if fitted.label.column not in source.columns:
+        print(f"There is no column {fitted.label.column!r}: every row counts as unlabelled.")
+    for name, count in done.unseen.items():
+        words = f"{count:,} cells of the column {name!r} hold what was never seen in the fit"
+        print(f"Note: {words}, and count as its most frequent level.")
     if top is not None:
         print(f"The {done.listed:,} rows listed hold about {done.hits:,.1f} positives.")
     print(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows a second).")
@@ -95,9 +116,9 @@ def score(
 
 def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")]) -> None:
     """What is in a model file: method, parameters, columns, date and versions."""
-    from propense import model_files
+    from propense.model_files import inspect as look
 
-    for name, value in model_files.inspect(file).items():
+    for name, value in look(file).items():
         print(f"{name + ':':<18} {_in_words(value)}")
 
 
@@ -117,12 +138,14 @@ def methods() -> None:
     Console().print(shown)
 
 
-def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path | None) -> None:
+def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path | None) -> list[str]:
+    """Write what is wanted, and say so."""
+    words = []
     if model is not None:
-        from propense import model_files
+        from propense.model_files import save
 
-        model_files.save(found.model, model, about={"table": table.name, "rows": len(found.labelled)})
-        print(f"Wrote the model {model}.")
+        save(found.model, model, about={"table": table.name, "rows": len(found.labelled)})
+        words.append(f"Wrote the model {model}.")
     if report is not None:
         from propense.report import gather_fit, render_fit
         from propense.tables import written_whole
@@ -130,35 +153,61 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
         page = render_fit(gather_fit(found, table.name))
         with written_whole(report) as path:
             path.write_text(page, encoding="utf-8")
-        print(f"Wrote the report {report}.")
-    if model is None and report is None:
-        print("Nothing was written: --model FILE keeps the model, --report FILE makes a page to read.")
+        words.append(f"Wrote the report {report}.")
+    return words or ["Nothing was written: --model FILE keeps the model, --report FILE makes a page to read."]
 
 
 def _load(path: Path) -> Any:
-    from propense import model_files
+    from propense.model_files import load
     from propense.tables import TableModel
 
-    model = model_files.load(path)
+    model = load(path)
     if not isinstance(model, TableModel):
         raise InvalidOption(f"{path} holds a {type(model).__name__}, no model of a table: propense fit writes those.")
     return model
 
 
-def _keep_apart(read: Path, written: dict[str, Path | None]) -> None:
-    """Refuse to write over what is read, or into a folder that is not there."""
-    for option, path in written.items():
-        if path is None:
-            continue
-        if path.exists() and path.samefile(read):
-            raise InvalidTable(f"{option} {path} is what is read, which is never written over. Give another name.")
+def _keep_apart(read: list[Path], written: dict[str, Path | None]) -> None:
+    """Refuse, before any work, to write over what is read, twice to one file, or where nothing can be written."""
+    wanted = {option: path for option, path in written.items() if path is not None}
+    for option, path in wanted.items():
+        if path.is_dir():
+            raise InvalidOption(f"{option} {path} is a folder. Give the name of a file.")
         if not path.parent.is_dir():
-            raise InvalidTable(f"{option} {path}: there is no folder {path.parent}.")
+            raise InvalidOption(f"{option} {path}: there is no folder {path.parent}.")
+        if path.exists() and any(each.exists() and path.samefile(each) for each in read):
+            raise InvalidOption(f"{option} {path} is what is read, which is never written over. Give another name.")
+    if len({path.resolve() for path in wanted.values()}) < len(wanted):
+        raise InvalidOption(f"{' and '.join(wanted)} are one file. Give each a name of its own.")
 
 
-def _names(text: str, columns: list[str]) -> list[str]:
+def _names(given: list[str], columns: list[str]) -> list[str]:
     """Columns separated by commas; a name that holds a comma is one name."""
-    return [text] if text in columns else [name.strip() for name in text.split(",") if name.strip()]
+    names = [name for text in given for name in ([text] if text in columns else text.split(","))]
+    stripped = [name if name in columns else name.strip() for name in names]
+    if "" in stripped and "" not in columns:
+        raise InvalidOption(f"--propensity-features {','.join(given)}: there is a name missing.")
+    return stripped
+
+
+def _decimal(sign: str | None) -> str | None:
+    if sign not in (None, ".", ","):
+        raise InvalidOption(f"--decimal {sign}: must be a point or a comma.")
+    return sign
+
+
+def _parameters(given: list[str]) -> dict[str, Any]:
+    """NAME=VALUE, the value as TOML writes it, or else a word."""
+    found = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise InvalidOption(f"--set {text}: must be NAME=VALUE, such as spy_quantile=0.1.")
+        try:
+            found[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name.strip()] = None if value == "None" else value
+    return found
 
 
 def _in_words(value: Any) -> str:

@@ -129,10 +129,8 @@ def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
     facts = summarise(description.get("pipeline"))
     try:
         columns = {str(name): str(kind) for name, kind, _ in description["columns"]}
-        about = {
-            "label": str(description["label"]),
-            "id": None if description["id"] is None else str(description["id"]),
-        }
+        column, positive, _ = description["label"]
+        about = {"label": f"{column} = {positive}", "id": description["id"]}
     except (KeyError, TypeError, ValueError):
         raise ModelFileError("it holds no model") from None
     return {**facts, **about, "n_features": len(columns), "feature_names": list(columns), "kinds": columns}

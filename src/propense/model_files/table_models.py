@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
-from propense.tables import Column, Schema, TableModel
+from propense.tables import Column, Label, Schema, TableModel
 
 __all__ = ["TABLE", "build_table", "describe_table", "is_table"]
 
@@ -26,7 +26,7 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
     """All that a model of a table is, in plain values."""
     return {
         "class": TABLE,
-        "label": model.label,
+        "label": (model.label.column, model.label.positive, model.label.negative),
         "id": model.id,
         "columns": [(column.name, column.kind, list(column.levels)) for column in model.schema.columns],
         "pipeline": describe(
@@ -37,7 +37,7 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
 
 def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> TableModel:
     """The model of its description."""
-    if description.keys() != _KEYS or not isinstance(description["label"], str):
+    if description.keys() != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
     if not isinstance(description["id"], str | None):
         raise ModelFileError("it holds a model of a table whose id is no name")
@@ -51,7 +51,13 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
         raise ModelFileError("it holds a model of a table that does not prepare its columns")
     if parts[0].n_features_in_ != len(schema.columns):
         raise ModelFileError("it holds a model of a table of other columns than it prepares")
-    return TableModel(description["label"], description["id"], schema, *parts)
+    return TableModel(Label(*description["label"]), description["id"], schema, *parts)
+
+
+def _is_label(label: Any) -> bool:
+    if not isinstance(label, tuple) or len(label) != 3:
+        return False
+    return isinstance(label[0], str) and isinstance(label[1], str) and isinstance(label[2], str | None)
 
 
 def _is_column(column: Any) -> bool:

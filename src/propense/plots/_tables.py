@@ -9,6 +9,8 @@ from propense.tables.groups import Grouping
 
 __all__ = ["GroupDisplay", "PrevalenceDisplay", "PropensityCurveDisplay", "ReviewDisplay"]
 
+# Letters of a group's name that are drawn.
+_LONGEST = 24
 _LABELLED, _HIDDEN, _REST = "#1f6fb4", "#e08214", "#d9d9d9"
 
 
@@ -79,7 +81,8 @@ class GroupDisplay:
         self.ax_.barh(places, [group.frequency for group in groups], color=_LABELLED, height=0.6)
         self.ax_.axvline(self.overall, color="0.3", linewidth=1, linestyle="--")
         self.ax_.set(xlim=(0, 1), yticks=places, title=self.grouping.column, xlabel="share of the positives labelled")
-        self.ax_.set_yticklabels([f"{group.name} ({group.rows:,})" for group in groups])
+        names = [group.name if len(group.name) <= _LONGEST else f"{group.name[:_LONGEST]}…" for group in groups]
+        self.ax_.set_yticklabels([f"{name} ({group.rows:,})" for name, group in zip(names, groups, strict=True)])
         return self
 
 

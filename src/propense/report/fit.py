@@ -1,6 +1,7 @@
 """The report of a fit: a page for the doctor, auditor or moderator who has to act on it."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class FitReport:
     hits: Figure
     naive: Grid
     effects: Grid | None
+    effect_words: str
     convergence: str
     path: Figure | None
     assumptions: list[str]
@@ -48,7 +50,7 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
 
     Parameters
     ----------
-    estimator : fitted estimator of propense
+    estimator : fitted estimator of propense, or a pipeline that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The features it was fitted on.
     y : array-like of shape (n_samples,)
@@ -87,6 +89,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         hits=drawn("What a look at the likeliest rows is expected to find", ReviewDisplay(hidden)),
         naive=_beside_naive(found),
         effects=_effects(found),
+        effect_words=_EFFECTS["prepared" if found.model is not None else "given"],
         convergence=_convergence(found),
         path=drawn("Risk after each round", path) if len(path.risks) > 1 else None,
         assumptions=[*ALWAYS, *ASSUMES.get(type(estimator).__name__, ())],
@@ -170,8 +173,10 @@ def _effects(found: TableFit) -> Grid | None:
         beta, gamma = found.estimator.coef_[0], found.estimator.propensity_coef_[0]
     except AttributeError:
         return None
+    if len(names) != len(beta):
+        return None
     order = np.argsort(-np.abs(gamma), kind="stable")
-    lines = [[names[j], f"{beta[j]:+.2f}", f"{gamma[j]:+.2f}"] for j in order if len(names) > j]
+    lines = [[names[j], f"{beta[j]:+.2f}", f"{gamma[j]:+.2f}"] for j in order]
     return Grid("Coefficients", ["feature", "being positive", "being labelled, if positive"], lines)
 
 
@@ -190,11 +195,16 @@ def _facts(found: TableFit) -> list[tuple[str, str]]:
     parameters = ", ".join(f"{name}={value!r}" for name, value in estimator.get_params(deep=False).items())
     return [
         ("method", f"{type(estimator).__name__}({parameters})"),
+        *([] if found.model is None else [("labelled", str(found.model.label))]),
         ("columns", counts or f"{estimator.n_features_in_} sparse"),
-        ("software", software()),
+        ("made", f"{datetime.now(UTC):%Y-%m-%d}, {software()}"),
     ]
 
 
+_EFFECTS = {
+    "prepared": "Log-odds for one standard deviation of a number, or for a level against the most frequent one.",
+    "given": "Log-odds for one unit of each feature as it was given.",
+}
 _KINDS = {"number": "numbers", "truth": "true/false", "category": "categories"}
 
 

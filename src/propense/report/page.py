@@ -2,6 +2,7 @@
 
 import io
 import platform
+import warnings
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
@@ -77,7 +78,10 @@ def drawn(title: str, display: Any) -> Figure:
     from matplotlib import pyplot
 
     # Words as text, not outlines: smaller, and a page can be searched.
-    with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": "propense"}):
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "propense", "text.parse_math": False}
+    with pyplot.rc_context(settings), warnings.catch_warnings():
+        # A name too long or a letter the font lacks is no matter for the reader's terminal.
+        warnings.simplefilter("ignore", UserWarning)
         figure = display.plot().ax_.figure
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None})

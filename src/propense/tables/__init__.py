@@ -3,6 +3,7 @@
 from propense.tables.files import TableFile, TableWriter, written_whole
 from propense.tables.fit import METHODS, TableFit, explain, fit_table
 from propense.tables.groups import Group, Grouping
+from propense.tables.labels import Label
 from propense.tables.model import Scores, TableModel
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
@@ -12,6 +13,7 @@ __all__ = [
     "Column",
     "Group",
     "Grouping",
+    "Label",
     "Schema",
     "Scored",
     "Scores",

@@ -6,13 +6,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_numbers", "as_text", "as_truths", "as_values", "first_refused", "is_categorical", "is_dated", "is_flat"]
+__all__ = [
+    "as_levels",
+    "as_numbers",
+    "as_text",
+    "as_truths",
+    "first_refused",
+    "is_categorical",
+    "is_dated",
+    "is_flat",
+    "looks_numeric",
+    "with_points",
+]
 
 Numbers = NDArray[np.float64]
 
-# Words for a missing cell, in any case, beside the empty one.
-_MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>")
-_DATE = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
+# Words for a missing cell, in any case of letters, beside the empty one.
+_MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "-", "--", ".", "?")
+_DATE = r"^(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4}( .*)?)$"
+# 1.234,5 and 1234,5: numbers as they are written where the comma is the decimal sign.
+_COMMA = r"^[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
+# 1.549 and 12.300, which are thousands to some and fractions to others.
+_THOUSANDS = r"^[-+]?[1-9]\d{0,2}(\.\d{3})+$"
+# A number with separators, a unit, a per cent sign or brackets about it.
+_DRESSED = r"^[-+(]?\s?[€$£]?\s?\d[\d.,'’\s]*\)?\s?(%|[€$£]|\p{L}{1,4}\.?)?$"
 
 
 def as_text(cells: Any) -> Any:
@@ -23,16 +40,19 @@ def as_text(cells: Any) -> Any:
     cells = _plain(cells)
     if pa.types.is_floating(cells.type):
         cells = compute.if_else(compute.is_nan(cells), pa.scalar(None, cells.type), cells)
-        # 3.0 is written 3, as whole numbers are: a column of those becomes one of floats where cells are missing.
-        whole = compute.and_(compute.equal(cells, compute.floor(cells)), compute.less(compute.abs(cells), 2**53))
-        if compute.all(whole, min_count=0).as_py():
-            cells = cells.cast(pa.int64())
     text = cells.cast(pa.string())
     if pa.types.is_boolean(cells.type):
         return text
     text = compute.utf8_trim_whitespace(text)
     missing = compute.is_in(compute.utf8_lower(text), value_set=pa.array(_MISSING))
     return compute.if_else(missing, pa.scalar(None, pa.string()), text)
+
+
+def as_levels(cells: Any) -> Any:
+    """Text in which 50667.0 is 50667: a column of whole numbers becomes one of fractions where cells are empty."""
+    from pyarrow import compute
+
+    return compute.replace_substring_regex(as_text(cells), r"^([-+]?\d+)\.0+$", r"\1")
 
 
 def as_numbers(cells: Any) -> Numbers | None:
@@ -55,7 +75,7 @@ def as_truths(cells: Any) -> Numbers | None:
     from pyarrow import compute
 
     cells = _plain(cells)
-    if pa.types.is_boolean(cells.type):
+    if pa.types.is_boolean(cells.type) or pa.types.is_null(cells.type):
         return np.asarray(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
     if not _is_text(cells.type):
         return None
@@ -66,19 +86,39 @@ def as_truths(cells: Any) -> Numbers | None:
     return np.asarray(codes.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
-def as_values(cells: Any) -> NDArray[Any]:
-    """Truths, numbers or words, whichever they all are, as an array with None or NaN where missing."""
-    for kind in (as_truths, as_numbers):
-        values = kind(cells)
-        if values is not None:
-            break
-    else:
-        return np.asarray(as_text(cells).to_pylist(), dtype=object)
-    if np.isnan(values).any():
-        return values
-    if kind is as_truths:
-        return values.astype(bool)
-    return values.astype(np.int64) if (np.mod(values, 1) == 0).all() else values
+def with_points(cells: Any) -> Any:
+    """Cells of text, 1.234,5 written 1234.5; what is no number with a decimal comma stays."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not _is_text(cells.type):
+        return cells
+    text = compute.utf8_trim_whitespace(cells)
+    numbers = compute.match_substring_regex(text, _COMMA)
+    pointed = compute.replace_substring(compute.replace_substring(text, ".", ""), ",", ".")
+    return compute.if_else(numbers, pointed, cells).cast(pa.string())
+
+
+def looks_numeric(cells: Any) -> str | None:
+    """What is odd about a column of text that seems to hold numbers, or None."""
+    from pyarrow import compute
+
+    cells = _plain(cells)
+    if not _is_text(cells.type):
+        return None
+    text = as_text(cells).drop_null()
+    thousands = compute.match_substring_regex(text, _THOUSANDS)
+    if as_numbers(cells) is not None:
+        pointed = compute.match_substring(text, ".")
+        odd = compute.sum(thousands).as_py() == compute.sum(pointed).as_py() > 0
+        if odd and not compute.all(pointed).as_py():
+            return f"{text.filter(thousands)[0].as_py()!r} may be a fraction or thousands"
+        return None
+    dressed = compute.sum(compute.match_substring_regex(text, _DRESSED)).as_py()
+    if dressed * 2 <= len(text):
+        return None
+    place, value = first_refused(cells, as_numbers)
+    return f"most cells look like numbers, but {value!r} in row {place + 1} is none"
 
 
 def first_refused(cells: Any, kind: Callable[[Any], Numbers | None]) -> tuple[int, str]:
@@ -94,22 +134,23 @@ def first_refused(cells: Any, kind: Callable[[Any], Numbers | None]) -> tuple[in
 
 
 def is_flat(cells: Any) -> bool:
-    """Whether each cell is one value."""
+    """Whether each cell is one number, truth, word or date."""
     import pyarrow as pa
 
     kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
-    return not pa.types.is_nested(kind) and not pa.types.is_binary(kind)
+    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_temporal)
+    return _is_text(kind) or pa.types.is_null(kind) or any(each(kind) for each in known)
 
 
 def is_categorical(cells: Any) -> bool:
     """Whether the file itself says that the column is a category."""
     import pyarrow as pa
 
-    return bool(pa.types.is_dictionary(cells.type))
+    return bool(pa.types.is_dictionary(cells.type)) and _is_text(cells.type.value_type)
 
 
 def is_dated(cells: Any) -> bool:
-    """Whether the cells are dates or times, by type or as ISO text."""
+    """Whether the cells are dates or times, by type or as text."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -123,12 +164,14 @@ def is_dated(cells: Any) -> bool:
 
 
 def _plain(cells: Any) -> Any:
-    """One array, dictionaries decoded."""
+    """One array, dictionaries decoded, half precision made single."""
     import pyarrow as pa
 
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
-    return cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    return cells.cast(pa.float32()) if pa.types.is_float16(cells.type) else cells
 
 
 def _is_text(kind: Any) -> bool:

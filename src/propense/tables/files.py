@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from propense.errors import InvalidTable, MissingExtra
+from propense.tables.cells import with_points
 
 __all__ = ["SUFFIXES", "TableFile", "TableWriter", "need_arrow", "written_whole"]
 
@@ -45,10 +48,13 @@ class TableFile:
     ----------
     path : Path
         Its name tells the format.
+    decimal : {".", ","}, default=None
+        How decimals are written in a CSV file. None is a point, but numbers that may be meant otherwise are refused.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path, decimal: str | None = None) -> None:
+        self.path, self.decimal = Path(path), decimal
+        self.separator, self._head, self.marked = ",", 1, False
         self._format = _format_of(self.path)
         self._arrow = need_arrow()
         if not self.path.exists():
@@ -71,6 +77,13 @@ class TableFile:
             else:
                 yield from self._arrow_batches(wanted)
 
+    def plain(self, cells: Any) -> Any:
+        """A table or batch as it is to be understood: with decimal points."""
+        if self.decimal != ",":
+            return cells
+        columns = [with_points(column) for column in cells.columns]
+        return type(cells).from_arrays(columns, names=cells.schema.names)
+
     def read(self, columns: list[str] | None = None) -> Any:
         """The whole table, or some columns, in memory."""
         batches = list(self.batches(columns))
@@ -89,14 +102,26 @@ class TableFile:
 
     def _csv_names(self) -> list[str]:
         # Read without regard to rows below: whatever is wrong there is told when they are read.
-        with self._open_text() as file:
-            line = file.readline(1 << 20)
-        if not line.strip():
+        with self._open_text() as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
+            first = ""
+            self._head = 0
+            for line in file:
+                self._head += 1
+                first += line
+                # A blank line is no name; Excel writes sep=; before the names; a quoted name may hold a line's end.
+                if not first.strip("\ufeff\r\n ") or first.lower().lstrip("\ufeff").startswith("sep="):
+                    first = "\ufeff" * first.startswith("\ufeff")
+                elif first.count('"') % 2 == 0 or len(first) > _BLOCK:
+                    break
+        self.marked = first.startswith("\ufeff")
+        text = first.lstrip("\ufeff")
+        if not text.strip():
             raise InvalidTable(f"{self.path} is empty: the first line must hold the names of the columns.")
-        text = line.decode("utf-8-sig")
-        self._separator = max(_SEPARATORS, key=text.count)
+        bare = re.sub('"[^"]*"', "", text)
+        self.separator = max(_SEPARATORS, key=bare.count)
         try:
-            return [name.strip() for name in next(csv.reader([text], delimiter=self._separator))]
+            names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.separator))
+            return [" ".join(name.split()) for name in names]
         except csv.Error as error:
             raise InvalidTable(
                 f"{self.path}: the first line, of the names of the columns, cannot be read: {error}."
@@ -105,14 +130,24 @@ class TableFile:
     def _open_text(self) -> Any:
         return gzip.open(self.path, "rb") if self.path.name.endswith(".gz") else self.path.open("rb")
 
+    def _undecodable(self) -> int:
+        """The number of the first line that is not UTF-8."""
+        with self._open_text() as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError:
+                    return number
+        return 1
+
     def _first_bad_line(self) -> str:
         """Where a CSV file stops being one, if a plain reading of it finds the place."""
         with self._open_text() as file:
             lines = (line.decode("utf-8") for line in file)
-            reader = csv.reader(lines, delimiter=self._separator)
+            reader = csv.reader(lines, delimiter=self.separator)
             try:
                 for row in reader:
-                    if row and len(row) != len(self.columns):
+                    if row and reader.line_num > self._head and len(row) != len(self.columns):
                         return f" (line {reader.line_num}: {len(row)} cells under {len(self.columns)} names)"
             except UnicodeDecodeError:
                 return f" (line {reader.line_num + 1} is not UTF-8)"
@@ -136,8 +171,8 @@ class TableFile:
             yield from open_csv(
                 self.path,
                 # The header is skipped, not read: its names are known.
-                read_options=ReadOptions(block_size=_BLOCK, column_names=self.columns, skip_rows=1),
-                parse_options=ParseOptions(delimiter=self._separator, newlines_in_values=True),
+                read_options=ReadOptions(block_size=_BLOCK, column_names=self.columns, skip_rows=self._head),
+                parse_options=ParseOptions(delimiter=self.separator, newlines_in_values=True),
                 convert_options=ConvertOptions(
                     column_types=dict.fromkeys(self.columns, text), strings_can_be_null=False, include_columns=wanted
                 ),
@@ -161,7 +196,9 @@ class TableFile:
         try:
             yield
         except UnicodeDecodeError:
-            raise InvalidTable(f"{self.path} is not UTF-8 text. Save it as UTF-8.") from None
+            raise InvalidTable(
+                f"{self.path}, line {self._undecodable()}, is not UTF-8. Save it as UTF-8, in Excel as 'CSV UTF-8'."
+            ) from None
         except (self._arrow.ArrowException, OSError, EOFError) as error:
             raise InvalidTable(f"{self.path} cannot be read as {self._format}: {_first_line(error)}.") from None
 
@@ -175,9 +212,15 @@ class TableWriter:
     like : str
         A file name that tells the format.
     schema : pyarrow.Schema
+    separator : str, default=None
+        Of a CSV file; None is a comma, or a tab for .tsv.
+    marked : bool, default=False
+        Whether a CSV file begins with the mark of UTF-8 that Excel looks for.
     """
 
-    def __init__(self, path: Path, like: str, schema: Any) -> None:
+    def __init__(
+        self, path: Path, like: str, schema: Any, *, separator: str | None = None, marked: bool = False
+    ) -> None:
         arrow = need_arrow()
         self._format = _format_of(Path(like))
         if self._format == "parquet":
@@ -193,9 +236,10 @@ class TableWriter:
 
             # Closed in close(), with the writer that needs it until then.
             self._sink = gzip.open(path, "wb", 6) if like.endswith(".gz") else path.open("wb")  # noqa: SIM115
-            options = WriteOptions(
-                delimiter="\t" if ".tsv" in Path(like).suffixes else ",", quoting_style="needed", include_header=True
-            )
+            if marked:
+                self._sink.write("\ufeff".encode())
+            usual = "\t" if ".tsv" in Path(like).suffixes else ","
+            options = WriteOptions(delimiter=separator or usual, quoting_style="needed", include_header=True)
             self._writer = CSVWriter(self._sink, schema, write_options=options)
 
     def write(self, batch: Any) -> None:

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
-from propense.errors import InvalidOption, InvalidTable, PropenseError
+from propense.errors import InvalidInput, InvalidOption, InvalidTable
 from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._labels import read_labels
-from propense.tables.cells import as_values
+from propense.tables.cells import as_text
+from propense.tables.doubts import doubts, oddities
 from propense.tables.groups import Grouping, group_labels
-from propense.tables.model import Scores, TableModel, scores_of
+from propense.tables.labels import read_label
+from propense.tables.model import ADDED, Scores, TableModel, scores_of
 from propense.tables.preparation import make_preparation, places_of, prepared_columns
 from propense.tables.schema import Column, Schema, infer_schema
 
@@ -31,10 +35,6 @@ METHODS: dict[str, type[BasePUClassifier]] = {
     "sar-em": SAREM,
     "tm": TM,
 }
-# Fewer labels than this are few, whatever the method.
-_FEW_LABELS = 30
-# Above these shares nearly every row counts as positive, or nearly every positive as labelled.
-_NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,15 @@ def fit_table(
     label: str,
     *,
     where: str = "the table",
+    positive: str | None = None,
     id: str | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     method: str = "jerm",
     decision: str = "balanced",
     propensity_features: Sequence[str] | None = None,
+    parameters: dict[str, Any] | None = None,
+    points: bool = False,
 ) -> TableFit:
     """Fit a method, and the naive baseline beside it, to the rows of a table.
 
@@ -104,9 +107,11 @@ def fit_table(
     ----------
     table : pyarrow.Table
     label : str
-        The column that says who is labelled: 1 and 0, yes and empty, true and false.
+        The column that says who is labelled: 1 and 0, yes and no, one value and empty cells.
     where : str, default="the table"
         What errors call the table.
+    positive : str, default=None
+        The value that means labelled; None where it is plain which one does.
     id : str, default=None
         A column that names the rows and is no feature.
     drop : list of str, default=()
@@ -119,36 +124,42 @@ def fit_table(
         Where the class is cut.
     propensity_features : list of str, default=None
         The columns that the chance of a label may depend on; None is all.
+    parameters : dict, default=None
+        Further arguments of the method's class.
+    points : bool, default=False
+        Whether a point in a number written as text is a decimal point for sure; 1.549 beside 900 is refused otherwise.
 
     Returns
     -------
     TableFit
     """
     names = _feature_columns(table.column_names, label, id, drop, categorical, where)
-    labelled, classes = _read_label(table.column(label), label, where)
-    schema, empty = infer_schema(table, names, where, categorical)
+    said = read_label(table.column(label), label, where, positive)
+    labelled = said.read(table.column(label), where)
+    schema, empty = infer_schema(table, names, where, categorical, points=points)
     if not schema.columns:
         raise InvalidTable(f"{where} has no column left to learn from.")
     matrix = schema.encode(table, where)
     preparation = make_preparation(schema).fit(matrix)
-    estimator = _make(method, decision, propensity_features, prepared_columns(schema, preparation))
-    model = TableModel(label, id, schema, preparation, estimator)
+    estimator = _make(method, decision, propensity_features, parameters or {}, prepared_columns(schema, preparation))
+    model = TableModel(said, id, schema, preparation, estimator)
     features = model.prepare(matrix)
     notes = [f"The column {name!r} is empty and was left out." for name in empty]
+    notes += oddities(schema, matrix, labelled, features.shape[1])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(features, classes[labelled.astype(np.intp)])
+        estimator.fit(features, labelled)
     notes += [str(warning.message) for warning in caught]
-    ids = None if id is None else as_values(table.column(id))
+    ids = None if id is None else np.asarray(as_text(table.column(id)).fill_null("").to_pylist(), dtype=object)
     return _look_at(estimator, features, labelled, schema, matrix, model=model, ids=ids, notes=notes)
 
 
-def explain(estimator: BasePUClassifier, X: Any, y: Any, *, ids: Any = None) -> TableFit:
+def explain(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
     """What there is to say of an estimator that was fitted by hand.
 
     Parameters
     ----------
-    estimator : fitted estimator of propense
+    estimator : fitted estimator of propense, or a pipeline that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The features it was fitted on. Groups of columns are made of dense ones only.
     y : array-like of shape (n_samples,)
@@ -160,7 +171,13 @@ def explain(estimator: BasePUClassifier, X: Any, y: Any, *, ids: Any = None) -> 
     -------
     TableFit
     """
+    if isinstance(estimator, Pipeline):
+        X = estimator[:-1].transform(X)
+        estimator = estimator[-1]
+    check_is_fitted(estimator)
     labelled, _ = read_labels(y)
+    if ids is not None and len(ids) != len(labelled):
+        raise InvalidInput(f"ids holds {len(ids)} names for {len(labelled)} rows.")
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(estimator.n_features_in_)])
     dense = not sp.issparse(X)
     matrix = np.asarray(X, dtype=np.float64) if dense else np.empty((len(labelled), 0))
@@ -198,7 +215,7 @@ def _look_at(
         np.asarray(estimator.predict(features) == estimator.classes_[1]),
         group_labels(schema, matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
         ids,
-        [*notes, *_doubts(estimator, labelled)],
+        [*notes, *doubts(estimator, labelled)],
     )
 
 
@@ -214,7 +231,15 @@ def _feature_columns(
                 f"{where} has no column {name!r} (--{option}). It has: {', '.join(map(repr, columns[:20]))}"
                 f"{' …' if len(columns) > 20 else ''}."
             )
+    if id == label:
+        raise InvalidTable(f"{where}, column {label!r} cannot be both the label and the id.")
     left = [name for name in columns if name not in {label, id, *drop}]
+    taken = [name for name in left if name in ADDED]
+    if taken:
+        raise InvalidTable(f"{where} has a column {taken[0]!r}, a name that propense score writes. Rename it.")
+    index = next((name for name in left if name.startswith("__index_level_")), None)
+    if index is not None:
+        raise InvalidTable(f"{where}, column {index!r} is pandas' own row numbers. Leave it out: --drop {index}")
     if "" in left:
         raise InvalidTable(
             f"{where}, column {columns.index('') + 1} has no name; row numbers saved with the table, perhaps. Leave it "
@@ -223,46 +248,25 @@ def _feature_columns(
     return left
 
 
-def _read_label(cells: Any, label: str, where: str) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    try:
-        return read_labels(as_values(cells))
-    except PropenseError as error:
-        raise type(error)(f"{where}, column {label!r}: {error}") from None
-
-
 def _make(
-    method: str, decision: str, propensity_features: Sequence[str] | None, prepared: Sequence[tuple[str, str]]
+    method: str,
+    decision: str,
+    propensity_features: Sequence[str] | None,
+    parameters: dict[str, Any],
+    prepared: Sequence[tuple[str, str]],
 ) -> BasePUClassifier:
     if method not in METHODS:
         raise InvalidOption(f"There is no method {method!r}. There are: {', '.join(METHODS)}.")
     estimator = METHODS[method](decision=decision)
-    if "random_state" in estimator.get_params():
+    known = estimator.get_params()
+    unknown = [name for name in parameters if name not in known]
+    if unknown:
+        raise InvalidOption(f"{type(estimator).__name__} has no parameter {unknown[0]!r}. It has: {', '.join(known)}.")
+    if "random_state" in known:
         estimator.set_params(random_state=0)
+    estimator.set_params(**parameters)
     if propensity_features is not None:
-        if "propensity_features" not in estimator.get_params():
+        if "propensity_features" not in known:
             raise InvalidOption(f"The method {method} fits no propensity of its own: it takes no propensity features.")
         estimator.set_params(propensity_features=places_of(propensity_features, prepared))
     return estimator
-
-
-def _doubts(estimator: BasePUClassifier, labelled: NDArray[np.bool_]) -> list[str]:
-    """What speaks against the result."""
-    doubts = []
-    if labelled.sum() < _FEW_LABELS:
-        doubts.append(f"Only {int(labelled.sum())} rows are labelled; every estimate is uncertain.")
-    taken = getattr(estimator, "positives_path_", None)
-    if taken is not None and len(taken) and taken[-1] > _NEARLY_ALL:
-        doubts.append(
-            f"{taken[-1]:.0%} of the rows were taken for positive while the propensity was fitted: the classes overlap "
-            "too much to set a threshold, and the number of positives is probably too high."
-        )
-    if estimator.prior_ > _NEARLY_ALL:
-        doubts.append(
-            f"Nearly every row ({estimator.prior_:.0%}) counts as positive: the data do not tell how many are."
-        )
-    if estimator.label_frequency_ > _NEARLY_ALL and not isinstance(estimator, Naive):
-        doubts.append(
-            f"Nearly every positive counts as labelled ({estimator.label_frequency_:.0%}): the method found nobody "
-            "hidden."
-        )
-    return doubts

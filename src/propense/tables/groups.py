@@ -73,13 +73,18 @@ def _cut(column: Column, values: NDArray[np.float64]) -> tuple[Sequence[str], ND
     if column.kind == "truth":
         names, codes = ["false", "true"], np.where(missing, 2, values > 0)
     elif len(distinct := np.unique(known)) <= _PARTS:
-        names, codes = [f"{value:.4g}" for value in distinct], np.searchsorted(distinct, values)
+        names, codes = [_written(value) for value in distinct], np.searchsorted(distinct, values)
     else:
         # Cuts are values that occur, so that rows of one value are never parted.
         shares = np.linspace(0, 1, _PARTS + 1)[1:-1]
         cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
         cuts = cuts[cuts < known.max()]
-        ends = [f"≤ {cuts[0]:.4g}", *(f"{low:.4g} to {high:.4g}" for low, high in pairwise(cuts))]
-        names, codes = [*ends, f"> {cuts[-1]:.4g}"], np.searchsorted(cuts, values)
+        ends = [f"≤ {_written(cuts[0])}", *(f"{_written(low)} to {_written(high)}" for low, high in pairwise(cuts))]
+        names, codes = [*ends, f"> {_written(cuts[-1])}"], np.searchsorted(cuts, values)
     codes = np.where(missing, len(names), codes)
     return [*names, MISSING], codes.astype(np.intp)
+
+
+def _written(value: float) -> str:
+    """Whole numbers in full, others with four digits."""
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"

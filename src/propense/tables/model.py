@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 
 from propense.estimators._base import BasePUClassifier
+from propense.tables.labels import Label
 from propense.tables.preparation import prepared_columns
 from propense.tables.schema import Schema
 
-__all__ = ["Scores", "TableModel"]
+__all__ = ["ADDED", "Scores", "TableModel", "scores_of"]
+
+# The columns that scoring adds to a table.
+ADDED = ("posterior", "propensity", "hidden")
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ class TableModel:
 
     Attributes
     ----------
-    label : str
-        The column of labels.
+    label : Label
+        The column of labels, and which value is the label.
     id : str or None
         The column that names rows.
     schema : Schema
@@ -42,7 +46,7 @@ class TableModel:
         The method, fitted to the features.
     """
 
-    label: str
+    label: Label
     id: str | None
     schema: Schema
     preparation: ColumnTransformer

@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import InvalidTable
-from propense.tables.cells import as_numbers, as_text, as_truths, first_refused, is_categorical, is_dated, is_flat
+from propense.tables.cells import (
+    as_levels,
+    as_numbers,
+    as_text,
+    as_truths,
+    first_refused,
+    is_categorical,
+    is_dated,
+    is_flat,
+    looks_numeric,
+)
 
 __all__ = ["MISSING", "OTHER", "Column", "Schema", "infer_schema"]
 
@@ -60,7 +70,7 @@ class Column:
         import pyarrow as pa
         from pyarrow import compute
 
-        text = as_text(cells)
+        text = as_levels(cells)
         codes = compute.index_in(text, value_set=pa.array(self.levels, pa.string()))
         codes = codes.fill_null(self.levels.index(OTHER) if OTHER in self.levels else -1)
         missing = self.levels.index(MISSING) if MISSING in self.levels else -1
@@ -94,15 +104,18 @@ class Schema:
 
 
 def infer_schema(
-    table: Any, names: Sequence[str], where: str, categorical: Sequence[str] = ()
+    table: Any, names: Sequence[str], where: str, categorical: Sequence[str] = (), *, points: bool = False
 ) -> tuple[Schema, list[str]]:
-    """What each of the named columns is, and the names of those that are empty and left out."""
-    columns = [_infer_column(name, table.column(name), where, name in categorical) for name in names]
+    """What each of the named columns is, and the names of those that are empty and left out.
+
+    `points` says that a point in a number is a decimal point for sure.
+    """
+    columns = [_infer_column(name, table.column(name), where, name in categorical, points) for name in names]
     empty = [name for name, column in zip(names, columns, strict=True) if column is None]
     return Schema(tuple(column for column in columns if column is not None)), empty
 
 
-def _infer_column(name: str, cells: Any, where: str, categorical: bool) -> Column | None:
+def _infer_column(name: str, cells: Any, where: str, categorical: bool, points: bool) -> Column | None:
     if not is_flat(cells):
         raise InvalidTable(
             f"{where}, column {name!r} holds {cells.type}, no single values. Leave it out: --drop {name!r}"
@@ -117,9 +130,15 @@ def _infer_column(name: str, cells: Any, where: str, categorical: bool) -> Colum
     if not categorical and not is_categorical(cells):
         if as_truths(cells) is not None:
             return Column(name, "truth")
+        odd = looks_numeric(cells)
+        if odd is not None and not (points and as_numbers(cells) is not None):
+            raise InvalidTable(
+                f"{where}, column {name!r}: {odd}. Correct or empty the cells, say how decimals are written "
+                f"(--decimal , or --decimal .), or that they are names (--categorical {name!r})."
+            )
         if as_numbers(cells) is not None:
             return Column(name, "number")
-    return Column(name, "category", _levels(name, as_text(cells), where))
+    return Column(name, "category", _levels(name, as_levels(cells), where))
 
 
 def _levels(name: str, text: Any, where: str) -> tuple[str, ...]:

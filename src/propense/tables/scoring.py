@@ -1,6 +1,7 @@
 """Score a table on disk batch by batch: every row with its three numbers, or the list of rows to look at first."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.errors import InvalidTable
-from propense.tables.cells import as_values
+from propense.errors import InvalidOption, InvalidTable
+from propense.estimators import Naive
 from propense.tables.files import TableFile, TableWriter, need_arrow, written_whole
-from propense.tables.model import Scores, TableModel
+from propense.tables.model import ADDED, Scores, TableModel, scores_of
 
-__all__ = ["ADDED", "Scored", "score_file"]
-
-ADDED = ("posterior", "propensity", "hidden")
+__all__ = ["Scored", "score_file"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,8 @@ class Scored:
     hits : float
         How many of the unlabelled rows written are expected to be positive.
     seconds : float
+    unseen : dict of str to int
+        Columns with cells that hold a level, or nothing, as never in fit: they count as the most frequent level.
     """
 
     rows: int
@@ -42,6 +43,7 @@ class Scored:
     listed: int
     hits: float
     seconds: float
+    unseen: dict[str, int]
 
 
 def score_file(
@@ -72,15 +74,18 @@ def score_file(
     Scored
     """
     out = Path(out)
-    _check(model, source, out)
+    _check(model, source, out, top)
     start = time.perf_counter()
     rows = labelled = listed = 0
     positives = hits = 0.0
     best = _Best(top) if top is not None else None
-    with written_whole(out) as path, _Output(path, out.name) as output:
+    unseen: Counter[str] = Counter()
+    with written_whole(out) as path, _Output(path, out.name, source) as output:
         for batch in source.batches():
-            scores = model.score(batch, str(source.path), rows)
-            known = _labelled(model, batch)
+            matrix = model.schema.encode(source.plain(batch), str(source.path), rows)
+            unseen.update(_unseen(model, matrix))
+            scores = scores_of(model.estimator, model.prepare(matrix))
+            known = _labelled(model, batch, str(source.path), rows)
             scored = _beside(batch, scores)
             rows, labelled = rows + batch.num_rows, labelled + int(known.sum())
             positives += float(np.where(known, 1.0, scores.hidden).sum())
@@ -96,7 +101,7 @@ def score_file(
         if best is not None:
             output.write(best.rows)
             listed, hits = best.rows.num_rows, float(best.hidden.sum())
-    return Scored(rows, labelled, positives, listed, hits, time.perf_counter() - start)
+    return Scored(rows, labelled, positives, listed, hits, time.perf_counter() - start, dict(unseen))
 
 
 class _Best:
@@ -122,8 +127,8 @@ class _Best:
 class _Output:
     """A writer made when the first rows tell the schema."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
+    def __init__(self, path: Path, name: str, source: TableFile) -> None:
+        self._path, self._name, self._source = path, name, source
         self._writer: TableWriter | None = None
 
     def __enter__(self) -> "_Output":
@@ -134,7 +139,15 @@ class _Output:
         arrow = need_arrow()
         try:
             if self._writer is None:
-                self._writer = TableWriter(self._path, self._name, rows.schema)
+                # A semicolon or a mark in the table's first line is what its owner's spreadsheet wants.
+                usual = self._source.separator in (",", "\t")
+                self._writer = TableWriter(
+                    self._path,
+                    self._name,
+                    rows.schema,
+                    separator=None if usual else self._source.separator,
+                    marked=self._source.marked,
+                )
             for batch in rows.to_batches() if isinstance(rows, arrow.Table) else [rows]:
                 self._writer.write(batch)
         except arrow.ArrowException as error:
@@ -145,8 +158,10 @@ class _Output:
             self._writer.close()
 
 
-def _check(model: TableModel, source: TableFile, out: Path) -> None:
+def _check(model: TableModel, source: TableFile, out: Path, top: int | None) -> None:
     model.schema.check(source.columns, str(source.path))
+    if top is not None and isinstance(model.estimator, Naive):
+        raise InvalidOption("The naive method finds nobody hidden, so it has no list. Fit another --method.")
     taken = [name for name in ADDED if name in source.columns]
     if taken:
         raise InvalidTable(f"{source.path} already has a column {taken[0]!r}, which would be written. Rename it.")
@@ -154,11 +169,21 @@ def _check(model: TableModel, source: TableFile, out: Path) -> None:
         raise InvalidTable(f"{out} is the table itself, which is not written over. Give another --out.")
 
 
-def _labelled(model: TableModel, batch: Any) -> NDArray[np.bool_]:
+def _labelled(model: TableModel, batch: Any, where: str, first_row: int) -> NDArray[np.bool_]:
     """Who carries the label, where the table says so."""
-    if model.label not in batch.schema.names:
+    if model.label.column not in batch.schema.names:
         return np.zeros(batch.num_rows, dtype=bool)
-    return np.asarray(as_values(batch.column(model.label)) == model.estimator.classes_[1], dtype=bool)
+    return model.label.read(batch.column(model.label.column), where, first_row)
+
+
+def _unseen(model: TableModel, matrix: NDArray[np.float64]) -> dict[str, int]:
+    """How many cells of each category hold no level that the model knows."""
+    counts = ((column.name, int((matrix[:, j] < 0).sum())) for j, column in _categories(model))
+    return {name: count for name, count in counts if count}
+
+
+def _categories(model: TableModel) -> list[tuple[int, Any]]:
+    return [(j, column) for j, column in enumerate(model.schema.columns) if column.kind == "category"]
 
 
 def _beside(batch: Any, scores: Scores) -> Any:
