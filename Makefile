@@ -20,14 +20,17 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Speed against a floor measured in the same run, its parts, peak memory, import time; then the published means, the
-# recovery of a known truth, and Theorem 1.
+# Speed against a floor measured in the same run, its parts, peak memory, import time, the cost of a study's record, a
+# large file scored, the paper's timing on images; then the published means, the recovery of a known truth, Theorem 1.
 bench: .venv/.bench
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/parts.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/record_cost.py
+	$(BIN)/python benchmarks/score_file.py
+	$(BIN)/python benchmarks/images.py
 	$(BIN)/python benchmarks/protocol.py
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/excess_risk.py

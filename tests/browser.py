@@ -71,3 +71,11 @@ class Outline(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+
+def asked_of_the_network(page):
+    """The addresses that a page would load from elsewhere."""
+    outline = Outline()
+    outline.feed(page)
+    links = [address for address in outline.addresses if not address.startswith("#")]
+    return links + re.findall(r"@import.*|url\((?!#).*", page)

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from scipy.stats import friedmanchisquare
 
 from propense import SAREM
@@ -13,15 +14,6 @@ from propense.plots import FrequencyDisplay, PropensityDisplay, RankDisplay, Ris
 from propense.study.published import published
 from propense.study.significance import Ranking, rank_methods
 from propense.study.tables import Summary
-
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    matplotlib.pyplot.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +39,7 @@ def test_the_risk_path_is_drawn_round_by_round(model):
 
 
 def test_given_axes_are_used(model):
-    axes = matplotlib.pyplot.subplots()[1]
+    axes = pyplot.subplots()[1]
     assert RiskPathDisplay.from_estimator(model[0], ax=axes).ax_ is axes
 
 

@@ -8,15 +8,6 @@ from propense.datasets import make_double_logistic
 from propense.plots import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay
 from propense.tables import Group, Grouping
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    matplotlib.pyplot.close("all")
-
 
 @pytest.fixture(scope="module")
 def model():

@@ -122,10 +122,10 @@ def test_an_empty_plan_and_a_plan_from_a_word_processor_are_read(tmp_path):
         Study.from_toml(tmp_path / "plan.toml")
 
 
-@pytest.mark.parametrize("name", ["paper", "tabular", "quick", "figures"])
+@pytest.mark.parametrize("name", ["paper", "tabular", "images", "quick", "figures"])
 def test_the_plans_that_come_with_it_are_plans(name):
     study = Study.from_toml(Path(__file__).parents[2] / "studies" / f"{name}.toml")
-    assert len(study) == {"paper": 16_800, "tabular": 13_440, "quick": 300, "figures": 10_080}[name]
+    assert len(study) == {"paper": 16_800, "tabular": 13_440, "images": 1_008, "quick": 300, "figures": 10_080}[name]
 
 
 def test_methods_are_paired_and_mechanisms_move_nothing(undisturbed):
