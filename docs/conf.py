@@ -65,7 +65,10 @@ html_sidebars = {"install": [], "tutorial": [], "which_method": []}
 
 # Links that leave docs/ in the repository stay in the site, and a page written by `propense study table` gets a title.
 _LINKS = {"](../benchmarks/README.md)": "](benchmarks.md)"}
-_TITLES = {"reproduction/tabular_tables": "# The tables of the reproduction\n\n## Tabular data sets\n\n"}
+_TITLES = {
+    "reproduction/tabular_tables": "# The tables of the reproduction\n\n## Tabular data sets\n\n",
+    "reproduction/images_tables": "# The tables of the images\n\n## Image sets, other features than the paper's\n\n",
+}
 
 
 def _read(app, name, source):
