@@ -61,7 +61,7 @@ def fit(
 
         check_extra()
     found = fit_table(
-        source.plain(source.read()),
+        source.plain(source.read(), leave=[name for name in (id, label) if name is not None]),
         label,
         where=str(table),
         positive=positive,

@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,12 +77,13 @@ class TableFile:
             else:
                 yield from self._arrow_batches(wanted)
 
-    def plain(self, cells: Any) -> Any:
-        """A table or batch as it is to be understood: with decimal points."""
+    def plain(self, cells: Any, leave: Collection[str] = ()) -> Any:
+        """A table or batch as it is to be understood, with decimal points, but for the columns to leave."""
         if self.decimal != ",":
             return cells
-        columns = [with_points(column) for column in cells.columns]
-        return type(cells).from_arrays(columns, names=cells.schema.names)
+        names = cells.schema.names
+        columns = [cells.column(name) if name in leave else with_points(cells.column(name)) for name in names]
+        return type(cells).from_arrays(columns, names=names)
 
     def read(self, columns: list[str] | None = None) -> Any:
         """The whole table, or some columns, in memory."""
