@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Self
 
 from propense.errors import LedgerError
@@ -15,6 +16,8 @@ __all__ = ["Ledger"]
 
 # Marks the file as ours in SQLite's header ("prop"), and its layout.
 _APPLICATION, _LAYOUT = 0x70726F70, 1
+# Seconds that one who opens or writes waits for the others.
+_PATIENCE = 30.0
 _CELL = ("dataset", "mechanism", "frequency", "method", "repeat", "protocol", "seed")
 _SCORES = tuple(each.name for each in fields(Record))
 _COLUMNS = ("key", *_CELL, *_SCORES)
@@ -36,12 +39,26 @@ class Ledger:
         except OSError as error:
             raise LedgerError(f"{self.path} cannot be made: {error}.") from None
         with self._told("opened"):
+            self._open()
+
+    def _open(self) -> None:
+        """Open the file, and make it if it is new."""
+        give_up = monotonic() + _PATIENCE
+        while True:
             # Autocommit: each record is a transaction of its own, whole on disk or not there.
-            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=30.0)
-            # With a write-ahead log a killed process loses nothing; only the machine's fall may cost the last records.
-            self._file.execute("PRAGMA synchronous = NORMAL")
-            if not self._is_ours():
-                self._make()
+            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=_PATIENCE)
+            try:
+                # With a write-ahead log a killed run loses nothing; only the machine's fall may cost the last records.
+                self._file.execute("PRAGMA synchronous = NORMAL")
+                if not self._is_ours():
+                    self._make()
+                return
+            except sqlite3.OperationalError as error:
+                self._file.close()
+                # SQLite does not wait by itself where another process is turning the same new file to its log.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > give_up:
+                    raise
+                sleep(0.01)
 
     def _is_ours(self) -> bool:
         """Whether the tables are there; a foreign or later file is refused."""
