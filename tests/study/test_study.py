@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -212,6 +214,19 @@ def test_opening_a_new_ledger_together_is_no_race(tmp_path):
             assert list(pool.map(open_one, [f"l{number}.db"] * 8)) == [0] * 8
 
 
+def test_who_opens_a_new_ledger_waits_for_another_that_is_making_it(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "l.db", isolation_level=None, check_same_thread=False)) as other:
+        # From here on SQLite refuses at once, whatever its timeout, to turn the file to a write-ahead log.
+        other.execute("BEGIN IMMEDIATE")
+        release = Timer(0.2, other.execute, ["COMMIT"])
+        release.start()
+        try:
+            with Ledger(tmp_path / "l.db") as ledger:
+                assert ledger.rows() == []
+        finally:
+            release.join()
+
+
 def test_a_second_run_on_one_ledger_is_refused(tmp_path):
     with Ledger(tmp_path / "l.db") as one, Ledger(tmp_path / "l.db") as other:
         with one.running(), pytest.raises(LedgerError, match="in use by another run"):
@@ -279,6 +294,7 @@ def test_a_full_disk_loses_nothing(tmp_path):
 RUNNER = """
 import sys
 from pathlib import Path
+from threading import Timer
 from propense.study import Ledger, Study, run
 from propense.study.plan import METHODS
 methods = tuple(METHODS[name] for name in ("naive", "pglin", "oracle"))
