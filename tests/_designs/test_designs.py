@@ -8,6 +8,8 @@ from conftest import coarse
 from propense._designs import as_design, dense
 from propense._designs.dense import DenseDesign
 from propense._designs.sparse import SparseDesign
+from propense._maths.double_logistic import class_log_odds_shift
+from propense._maths.formulas import JOINT, LOGISTIC, PAIR
 
 
 @pytest.fixture
@@ -50,17 +52,59 @@ def test_gram_is_the_weighted_cross_product(design_kind, X, with_ones, rng, weig
     np.testing.assert_allclose(squares, np.diag(gram), rtol=1e-11, atol=1e-11)
 
 
-def test_sweep_is_matvec_then_rmatvec(design_kind, X, rng):
-    design, coef, other = design_kind(X), rng.normal(size=8), rng.normal(size=203)
-    total, gradient = design.sweep(lambda a, o: (a**2 + o, np.sin(a) * o), coef, design.send(other))
-    a = design.matvec(coef)
-    assert total == pytest.approx(float((a**2 + other).sum()), rel=1e-12)
-    np.testing.assert_allclose(gradient, design.rmatvec(np.sin(a) * other), rtol=1e-11, atol=1e-11)
+@pytest.fixture(params=["logistic", "joint", "pair"])
+def formula(request, rng):
+    """A formula, the rows it takes and the columns of its coefficients."""
+    labelled, other = rng.random(203) < 0.4, rng.normal(size=203)
+    return {
+        "logistic": (LOGISTIC, [labelled * 1.0], ()),
+        "joint": (JOINT, [labelled, other, class_log_odds_shift(other, labelled)], ()),
+        "pair": (PAIR, [labelled], (2,)),
+    }[request.param]
 
 
-def test_sweep_without_values_sums_to_nothing(design_kind, X):
-    design = design_kind(X)
-    assert design.sweep(lambda a: (None, a), np.ones(8))[0] == 0.0
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sweep_is_the_loss_and_its_gradient(design_kind, X, with_ones, rng, formula, weighted):
+    formula, rows, columns = formula
+    design, coef, w = design_kind(X), rng.normal(size=(8, *columns)), rng.random(203) if weighted else np.ones(203)
+    sent = [design.send(each) for each in rows]
+    weights = design.send(w) if weighted else None
+    total, gradient = design.sweep(formula, coef, sent, weights)
+    a = with_ones @ coef
+    assert total == pytest.approx(float(w @ formula.loss(a, *rows)), rel=1e-12)
+    np.testing.assert_allclose(
+        gradient, with_ones.T @ (w * formula.slope(a, *rows).T).T, rtol=1e-11, atol=1e-11, strict=True
+    )
+    nothing, same = design.sweep(formula, coef, sent, weights, value=False)
+    assert nothing == 0.0
+    np.testing.assert_array_equal(same, gradient)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curve_is_the_gram_of_the_curvature(design_kind, X, with_ones, rng, formula, weighted):
+    formula, rows, columns = formula
+    design, coef, w = design_kind(X), rng.normal(size=(8, *columns)), rng.random(203) if weighted else np.ones(203)
+    found = design.curve(formula, coef, [design.send(each) for each in rows], design.send(w) if weighted else None)
+    curvature = (w * formula.curvature(with_ones @ coef, *rows).T).T
+    expected = np.einsum("ij,i...,ik->...jk", with_ones, curvature, with_ones)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10, strict=True)
+
+
+def test_rows_are_moved_held_picked_and_gathered(design_kind, X, rng):
+    design, values = design_kind(X), rng.normal(size=203)
+    rows = design.hold(design.send(values))
+    np.testing.assert_array_equal(design.bring(rows), values)
+    np.testing.assert_array_equal(design.pick(rows, np.array([5, 200, 5])), values[[5, 200, 5]])
+    positive, all_rows = design.gather(_positive_and_all, rows)
+    np.testing.assert_array_equal(positive, values[values > 0])
+    np.testing.assert_array_equal(all_rows, values)
+    for classes in (np.array([-1, 1]), np.array([False, True]), np.array(["ill", "well"])):
+        named = design.bring(design.name(rows > 0, classes))
+        np.testing.assert_array_equal(named, classes[(values > 0) * 1], strict=True)
+
+
+def _positive_and_all(rows):
+    return rows[rows > 0], rows
 
 
 def test_take_keeps_the_rows_of_a_mask(design_kind, X, with_ones, rng):

@@ -1,14 +1,16 @@
-"""A NumPy array in memory, float64 or float32, row- or column-major, never copied whole."""
+"""A NumPy array in memory or mapped from a file, float64 or float32, row- or column-major, never copied whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._designs.host import HostRows
 from propense._designs.neighbours import nearest_dense
 from propense._designs.threads import map_in_threads, one_blas_thread, slices
-from propense._maths.arrays import Rows
+from propense._maths.arrays import Rows, weigh
+from propense._maths.formulas import Formula
 
 __all__ = ["DenseDesign"]
 
@@ -22,60 +24,54 @@ _SHARES = 32
 Part = Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]
 
 
-class DenseDesign:
-    """Features as a NumPy array; float32 is read as float64 block by block, so that every sum is a float64 sum."""
+class DenseDesign(HostRows):
+    """Features as a NumPy array; float32 is read as float64 block by block, so that every sum is a float64 sum.
 
-    def __init__(self, features: NDArray[np.floating[Any]]) -> None:
-        self._features = features
+    Of an array mapped from a file some columns are a view, which is cut out of each block when it is read.
+    """
+
+    def __init__(self, features: NDArray[np.floating[Any]], columns: NDArray[np.intp] | None = None) -> None:
+        self._features, self._columns = features, columns
 
     @property
     def shape(self) -> tuple[int, int]:
         n, p = self._features.shape
-        return n, p + 1
+        return n, (p if self._columns is None else len(self._columns)) + 1
 
     @property
     def features(self) -> NDArray[np.floating[Any]]:
-        return self._features
+        return self._features if self._columns is None else self._features[:, self._columns]
+
+    @property
+    def movable(self) -> bool:
+        return not is_mapped(self._features)
 
     def columns(self, index: NDArray[np.intp]) -> Self:
-        return type(self)(self._features[:, index])
+        if self.movable:
+            return type(self)(self.features[:, index])
+        return type(self)(self._features, index if self._columns is None else self._columns[index])
 
     def matvec(self, coef: NDArray[np.float64]) -> Rows:
-        n, p = self._features.shape
+        n, p = self.shape
         out = np.empty(n)
-        for which in slices(n, _BLOCK // max(p, 1)):
+        for which in slices(n, _BLOCK // p):
             np.matmul(self._block(which), coef[1:], out=out[which])
         out += coef[0]
         return out
 
-    def rmatvec(self, rows: Rows) -> NDArray[np.float64]:
+    def rmatvec(self, rows: Rows | None) -> NDArray[np.float64]:
+        rows = np.ones(self.shape[0]) if rows is None else rows
+
         def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.concatenate([[rows[which].sum()], rows[which] @ block])
 
         return self._sum(part, _BLOCK)
 
     def gram(self, weights: Rows | None) -> NDArray[np.float64]:
-        p = self.shape[1]
-        signed = weights is not None and bool((weights < 0).any())
-
         def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
-            out = np.empty((p, p))
-            if weights is None:
-                out[0, 0], out[0, 1:], out[1:, 1:] = len(block), block.sum(axis=0), block.T @ block
-            elif signed:
-                scaled = block * weights[which, None]
-                out[0, 0], out[0, 1:], out[1:, 1:] = weights[which].sum(), scaled.sum(axis=0), block.T @ scaled
-            else:
-                # A.T @ A is half the work of A.T @ B.
-                root = np.sqrt(weights[which])
-                scaled = block * root[:, None]
-                out[0, 0], out[0, 1:], out[1:, 1:] = weights[which].sum(), root @ scaled, scaled.T @ scaled
-            out[1:, 0] = out[0, 1:]
-            return out
+            return _gram(block, None if weights is None else weights[which])
 
-        # Blocks of some 4 096 rows, so that adding their p × p results is a small part of the work, within 32 MiB, so
-        # that the weighted copy of a block stays small beside X.
-        return self._sum(part, min(max(4096 * p, _BLOCK), _THREADED))
+        return self._sum(part, self._gram_entries())
 
     def squares(self, weights: Rows | None) -> NDArray[np.float64]:
         weights = np.ones(self.shape[0]) if weights is None else weights
@@ -85,41 +81,62 @@ class DenseDesign:
 
         return self._sum(part, _BLOCK)
 
-    def sweep(self, pointwise: Any, coef: NDArray[np.float64], *rows: Rows) -> tuple[float, NDArray[np.float64]]:
-        p = self.shape[1]
-
+    def sweep(
+        self,
+        formula: Formula,
+        coef: NDArray[np.float64],
+        rows: Sequence[Rows],
+        weights: Rows | None = None,
+        *,
+        value: bool = True,
+    ) -> tuple[float, NDArray[np.float64]]:
         def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
-            products = block @ coef[1:]
-            products += coef[0]
-            values, slopes = pointwise(products, *[row[which] for row in rows])
-            out = np.empty(p + 1)
-            out[0] = 0.0 if values is None else values.sum()
-            out[1] = slopes.sum()
-            out[2:] = slopes @ block
+            products, local = _products(block, coef), [row[which] for row in rows]
+            local_weights = None if weights is None else weights[which]
+            out = np.empty(1 + coef.size)
+            out[0] = weigh(formula.loss(products, *local), local_weights).sum() if value else 0.0
+            slopes = weigh(formula.slope(products, *local), local_weights)
+            gradient = out[1:].reshape(coef.shape)
+            gradient[0] = slopes.sum(axis=0)
+            # For vectors the same as block.T @ slopes, and faster.
+            gradient[1:] = slopes @ block if slopes.ndim == 1 else block.T @ slopes
             return out
 
         sums = self._sum(part, _BLOCK)
-        return float(sums[0]), sums[1:]
+        return float(sums[0]), sums[1:].reshape(coef.shape)
+
+    def curve(
+        self, formula: Formula, coef: NDArray[np.float64], rows: Sequence[Rows], weights: Rows | None = None
+    ) -> NDArray[np.float64]:
+        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+            curvature = formula.curvature(_products(block, coef), *[row[which] for row in rows])
+            curvature = weigh(curvature, None if weights is None else weights[which])
+            if curvature.ndim == 1:
+                return _gram(block, curvature)
+            return np.stack([_gram(block, each) for each in curvature.T])
+
+        return self._sum(part, self._gram_entries())
 
     def take(self, mask: Rows) -> Self:
-        return self if mask.all() else type(self)(self._features[mask])
+        return self if mask.all() else type(self)(self.features[mask])
 
     def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
         index = np.flatnonzero(pool)
         return index[nearest_dense(self._features, np.flatnonzero(queries), index)]
 
-    def send(self, values: NDArray[Any]) -> Rows:
-        return values
+    def _gram_entries(self) -> int:
+        """Blocks of some 4 096 rows for p × p results, so that adding these is a small part of the work.
 
-    def bring(self, rows: Rows) -> NDArray[Any]:
-        return np.asarray(rows)
+        At most 32 MiB, so that the weighted copy of a block stays small beside X.
+        """
+        return min(max(4096 * self.shape[1], _BLOCK), _THREADED)
 
     def _sum(self, part: Part, entries: int) -> NDArray[np.float64]:
         """Σ part(which rows, their features as float64) over blocks of about `entries` entries, in a fixed order."""
-        n, p = self._features.shape
+        n, p = self.shape
         if n * p <= entries:
             return part(slice(0, n), self._block(slice(0, n)))
-        blocks = list(slices(n, entries // max(p, 1)))
+        blocks = list(slices(n, entries // p))
 
         def add(some: list[slice]) -> NDArray[np.float64]:
             total = part(some[0], self._block(some[0]))
@@ -135,4 +152,40 @@ class DenseDesign:
             return np.asarray(sum(map_in_threads(add, shares, workers)))
 
     def _block(self, which: slice) -> NDArray[np.float64]:
-        return self._features[which].astype(np.float64, copy=False)
+        block = self._features[which]
+        if self._columns is not None:
+            block = block[:, self._columns]
+        return block.astype(np.float64, copy=False)
+
+
+def is_mapped(array: Any) -> bool:
+    """Whether an array, or what it is a view of, lies in a file."""
+    while array is not None:
+        if isinstance(array, np.memmap):
+            return True
+        array = getattr(array, "base", None)
+    return False
+
+
+def _products(block: NDArray[np.float64], coef: NDArray[np.float64]) -> NDArray[np.float64]:
+    products = block @ coef[1:]
+    products += coef[0]
+    return products
+
+
+def _gram(block: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """XᵀWX of a block, the intercept first."""
+    p = block.shape[1] + 1
+    out = np.empty((p, p))
+    if weights is None:
+        out[0, 0], out[0, 1:], out[1:, 1:] = len(block), block.sum(axis=0), block.T @ block
+    elif (weights < 0).any():
+        scaled = block * weights[:, None]
+        out[0, 0], out[0, 1:], out[1:, 1:] = weights.sum(), scaled.sum(axis=0), block.T @ scaled
+    else:
+        # A.T @ A is half the work of A.T @ B.
+        root = np.sqrt(weights)
+        scaled = block * root[:, None]
+        out[0, 0], out[0, 1:], out[1:, 1:] = weights.sum(), root @ scaled, scaled.T @ scaled
+    out[1:, 0] = out[0, 1:]
+    return out

@@ -10,8 +10,7 @@ __all__ = ["column_moments"]
 
 def column_moments(design: Any, weights: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The mean and the standard deviation of every feature of a Design; the latter is 0 where a feature is constant."""
-    ones = design.send(np.ones(design.shape[0])) if weights is None else weights
-    total, *sums = design.rmatvec(ones)
+    total, *sums = design.rmatvec(weights)
     means = np.asarray(sums) / total
     squares = design.squares(weights)[1:] / total
     variances = squares - means**2

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
 from propense._maths.arrays import Rows
+from propense._maths.formulas import Formula
 from propense._maths.linear import cholesky_solver
 
-__all__ = ["Majoriser", "Matrix", "Objective", "Risk", "Vector", "diagonal", "total_weight"]
+__all__ = ["Majoriser", "Matrix", "Moments", "Objective", "Risk", "Vector", "diagonal", "total_weight"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -51,9 +52,11 @@ class Objective(Protocol):
 class Risk:
     """Σ wᵢ·loss(xᵢᵀcoef) + ½·ridge·‖coef without its intercept‖².
 
-    A subclass writes the loss and its first two derivatives as functions of X @ coef and of `rows`, n-sized arrays
-    that live beside the design.
+    A subclass names the formula of the loss; `rows` are what it takes beside X @ coef, n-sized arrays that live beside
+    the design.
     """
+
+    _formula: ClassVar[Formula]
 
     def __init__(
         self,
@@ -64,43 +67,28 @@ class Risk:
         intercept_ridge: float = 0.0,
     ) -> None:
         self.design = design
-        self._rows = rows
-        self._weights = weights
-        self._ridge = diagonal(design, ridge, intercept_ridge)
-        self._bound = Majoriser(design, weights, self._ridge)
+        self._rows = tuple(design.hold(each) for each in rows)
+        self._weights = None if weights is None else design.hold(weights)
+        self._ridge = diagonal(design.shape[1], ridge, intercept_ridge)
+        self._bound = Majoriser(Moments(design, self._weights), self._ridge)
 
-    @staticmethod
-    def _loss(a: Rows, *rows: Rows) -> Rows:
-        raise NotImplementedError
-
-    @staticmethod
-    def _slope(a: Rows, *rows: Rows) -> Rows:
-        raise NotImplementedError
-
-    @staticmethod
-    def _curvature(a: Rows, *rows: Rows) -> Rows:
-        raise NotImplementedError
-
-    @property
+    @cached_property
     def total_weight(self) -> float:
         """Σwᵢ, what divides the sums when a mean is wanted."""
         return total_weight(self.design, self._weights)
 
     def value_gradient(self, coef: Vector) -> tuple[float, Vector]:
         """The risk and its gradient."""
-        value, gradient = self._sweep(lambda a, *rows: (self._loss(a, *rows), self._slope(a, *rows)), coef)
+        value, gradient = self.design.sweep(self._formula, coef, self._rows, self._weights)
         return value + 0.5 * float(self._ridge @ coef**2), gradient + self._ridge * coef
 
     def gradient(self, coef: Vector) -> Vector:
         """The gradient alone, which needs no logarithm."""
-        return self._sweep(lambda a, *rows: (None, self._slope(a, *rows)), coef)[1] + self._ridge * coef
+        return self.design.sweep(self._formula, coef, self._rows, self._weights, value=False)[1] + self._ridge * coef
 
     def hessian(self, coef: Vector) -> Matrix:
         """The matrix of second derivatives."""
-        curvature = self._curvature(self.design.matvec(coef), *self._rows)
-        if self._weights is not None:
-            curvature = curvature * self._weights
-        return self.design.gram(curvature) + np.diag(self._ridge)
+        return self.design.curve(self._formula, coef, self._rows, self._weights) + np.diag(self._ridge)
 
     def majoriser(self) -> Matrix:
         """¼·XᵀWX + ridge + damping·I: at least the Hessian, wherever that is taken."""
@@ -115,20 +103,10 @@ class Risk:
         """Majoriser⁻¹ @ gradient; factorised once."""
         return self._bound.solve(gradient)
 
-    def _sweep(self, pointwise: Any, coef: Vector) -> tuple[float, Vector]:
-        if self._weights is None:
-            return self.design.sweep(pointwise, coef, *self._rows)
 
-        def weighted(a: Rows, weights: Rows, *rows: Rows) -> tuple[Rows | None, Rows]:
-            values, slopes = pointwise(a, *rows)
-            return (None if values is None else weights * values), weights * slopes
-
-        return self.design.sweep(weighted, coef, self._weights, *self._rows)
-
-
-def diagonal(design: Design, ridge: float, intercept_ridge: float = 0.0) -> Vector:
-    """The ridge of each coefficient."""
-    out = np.full(design.shape[1], ridge, dtype=np.float64)
+def diagonal(p: int, ridge: float, intercept_ridge: float = 0.0) -> Vector:
+    """The ridge of each of p coefficients."""
+    out = np.full(p, ridge, dtype=np.float64)
     out[0] = intercept_ridge
     return out
 
@@ -138,19 +116,35 @@ def total_weight(design: Design, weights: Rows | None) -> float:
     return float(design.shape[0] if weights is None else weights.sum())
 
 
-class Majoriser:
-    """¼·XᵀWX + ridge + damping·I, made when first asked for."""
+class Moments:
+    """XᵀWX and its diagonal, each made when first asked for."""
 
-    def __init__(self, design: Design, weights: Rows | None, ridge: Vector) -> None:
-        self._design, self._weights, self._ridge = design, weights, ridge
+    def __init__(self, design: Design, weights: Rows | None) -> None:
+        self._design, self._weights = design, weights
+
+    @cached_property
+    def gram(self) -> Matrix:
+        return self._design.gram(self._weights)
+
+    @cached_property
+    def squares(self) -> Vector:
+        return self._design.squares(self._weights)
+
+
+class Majoriser:
+    """¼·XᵀWX + ridge + damping·I, of the coefficients at some places or of all, made when first asked for."""
+
+    def __init__(self, moments: Moments, ridge: Vector, where: NDArray[np.intp] | slice = slice(None)) -> None:
+        self._moments, self._ridge, self._where = moments, ridge, where
 
     @cached_property
     def matrix(self) -> Matrix:
-        return 0.25 * self._design.gram(self._weights) + np.diag(self._ridge + _DAMPING)
+        gram = self._moments.gram[self._where][:, self._where]
+        return np.asarray(0.25 * gram + np.diag(self._ridge + _DAMPING))
 
     @cached_property
     def units(self) -> Vector:
-        diagonal = 0.25 * self._design.squares(self._weights) + self._ridge + _DAMPING
+        diagonal = 0.25 * self._moments.squares[self._where] + self._ridge + _DAMPING
         return np.asarray(np.sqrt(diagonal))
 
     @cached_property

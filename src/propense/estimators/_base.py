@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design
+from propense._maths.arrays import Rows, namespace
 from propense._maths.double_logistic import class_given_label, hidden_positive
 from propense._maths.logistic import logit, sigmoid
 from propense.errors import InvalidFeatures
@@ -109,7 +110,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             )
         return self
 
-    def decision_function(self, X: Any) -> Vector:
+    def decision_function(self, X: Any) -> Rows:
         """How far each row is above the cut, in log-odds of being positive.
 
         Parameters
@@ -124,7 +125,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         return self._class_log_odds(read_features(self, X)) - self._cut()
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Rows:
         """The class of each row: ``classes_[1]``, the labelled one, where ``decision_function`` is above 0.
 
         Parameters
@@ -135,10 +136,10 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples,)
         """
-        positive = self.decision_function(X) > 0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
+        design = read_features(self, X)
+        return design.name(self._class_log_odds(design) > self._cut(), self.classes_)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Rows:
         """P(Y=0 | x) and P(Y=1 | x): who is positive, labelled or not.
 
         Parameters
@@ -150,9 +151,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         ndarray of shape (n_samples, 2)
         """
         log_odds = self._class_log_odds(read_features(self, X))
-        return np.column_stack([sigmoid(-log_odds), sigmoid(log_odds)])
+        return namespace(log_odds).stack([sigmoid(-log_odds), sigmoid(log_odds)], axis=1)
 
-    def predict_propensity(self, X: Any) -> Vector:
+    def predict_propensity(self, X: Any) -> Rows:
         """e(x) = P(S=1 | Y=1, x): how likely a positive like this is to be labelled.
 
         Parameters
@@ -163,9 +164,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples,)
         """
-        return np.asarray(sigmoid(self._propensity_log_odds(read_features(self, X))))
+        return sigmoid(self._propensity_log_odds(read_features(self, X)))
 
-    def predict_hidden(self, X: Any) -> Vector:
+    def predict_hidden(self, X: Any) -> Rows:
         """h(x) = P(Y=1 | x, S=0): how likely a row is positive, given that it is unlabelled.
 
         Parameters
@@ -177,7 +178,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         ndarray of shape (n_samples,)
         """
         design = read_features(self, X)
-        return np.asarray(hidden_positive(self._class_log_odds(design), self._propensity_log_odds(design)))
+        return hidden_positive(self._class_log_odds(design), self._propensity_log_odds(design))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of ``predict``, as of any scikit-learn classifier; missing labels count as ``classes_[0]``.
@@ -239,11 +240,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             )
         return predictor.coef.copy()
 
-    def _class_log_odds(self, design: Design) -> Vector:
-        return design.bring(self._posterior.log_odds(design))
+    def _class_log_odds(self, design: Design) -> Rows:
+        return self._posterior.log_odds(design)
 
-    def _propensity_log_odds(self, design: Design) -> Vector:
-        return design.bring(self._propensity.log_odds(design))
+    def _propensity_log_odds(self, design: Design) -> Rows:
+        return self._propensity.log_odds(design)
 
     def _cut(self) -> float:
         """The log-odds above which a row is called positive."""
@@ -254,7 +255,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     @staticmethod
     def _prior(sample: Sample, model: Model) -> float:
         """The mean of P(Y=1 | x, s): 1 on the labelled, h(x) elsewhere, so that no label is doubted."""
-        a, b = model.posterior.log_odds(sample.design), model.propensity.log_odds(sample.design)
+        a, b = sample.log_odds(model.posterior), sample.log_odds(model.propensity)
         return sample.mean(class_given_label(a, b, sample.labelled))
 
     @abstractmethod

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._maths.arrays import namespace
+from propense._maths.arrays import as_float, namespace
 from propense._maths.double_logistic import class_given_label, joint_loss
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
@@ -55,22 +55,23 @@ class Pair:
 def balanced_start(sample: Sample, learners: Learners) -> Pair:
     """SAR-EM's: y from the label with both sides weighing the same, e with the unlabelled weighed by that y."""
     design, labelled = sample.design, sample.labelled
-    where, share = namespace(labelled).where, sample.mean(labelled)
+    share = sample.mean(labelled)
     weights = 1.0 if sample.weights is None else sample.weights
-    posterior, _ = learners.posterior.fit(design, labelled, weights * where(labelled, 1.0 - share, share))
-    weights = weights * where(labelled, 1.0, sigmoid(posterior.log_odds(design)))
+    balanced = share + (1.0 - 2.0 * share) * as_float(labelled)
+    posterior, _ = learners.posterior.fit(design, labelled, weights * balanced)
+    weights = weights * namespace(labelled).where(labelled, 1.0, sigmoid(sample.log_odds(posterior)))
     return Pair(posterior, learners.propensity.fit(design, labelled, weights)[0])
 
 
 def log_odds(sample: Sample, pair: Pair, bound: float = math.inf) -> tuple[Any, Any]:
     """The log-odds of y and of e, held within ±bound."""
-    a, b = pair.posterior.log_odds(sample.design), pair.propensity.log_odds(sample.design)
+    a, b = sample.log_odds(pair.posterior), sample.log_odds(pair.propensity)
     return a.clip(-bound, bound), b.clip(-bound, bound)
 
 
 def expected_class(sample: Sample, pair: Pair, bound: float = math.inf) -> Any:
     """The E-step: P(Y=1 | x, s) of every row."""
-    return class_given_label(*log_odds(sample, pair, bound), sample.labelled)
+    return sample.design.hold(class_given_label(*log_odds(sample, pair, bound), sample.labelled))
 
 
 def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math.inf) -> Pair:

@@ -171,7 +171,7 @@ class JERM(BasePUClassifier):
         check_width(self, self._solver(design.shape[1]), design.shape[1])
         spies = find_spies(sample)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
-        propensity = halfway_to_certain(design.matvec(naive.coef))
+        propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
         risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
         learner = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         beta = np.zeros(design.shape[1])
@@ -182,8 +182,8 @@ class JERM(BasePUClassifier):
         repeats = False
         while not repeats and len(risks) < self.max_iter:
             solution = self._class_step(risk, beta)
-            class_log_odds = design.matvec(solution.coef)
-            before, likely = likely, self._likely(sample, spies, class_log_odds, propensity)
+            class_log_odds = sample.log_odds(LogisticPredictor(solution.coef))
+            before, likely = likely, design.hold(self._likely(sample, spies, class_log_odds, propensity))
             risks.append(solution.value / sample.total_weight)
             shares.append(sample.mean(sample.labelled | likely))
             # γ is a function of P̂, so e repeats where P̂ does; e alone repeating is no fixed point yet.
@@ -192,7 +192,7 @@ class JERM(BasePUClassifier):
             beta = solution.coef
             if not same:
                 model, settled = fit_propensity_on(sample, likely, learner, model)
-                propensity = model.log_odds(design)
+                propensity = sample.log_odds(model)
                 risk = risk.holding(propensity)
         self.spies_ = sample.numbers(np.unique(spies))
         self.positives_path_ = np.asarray(shares)
@@ -215,7 +215,7 @@ class JERM(BasePUClassifier):
 
     def _likely(self, sample: Sample, spies: NDArray[np.intp], class_log_odds: Any, propensity: Any) -> Any:
         """The unlabelled part of P̂ (lines 7 and 8)."""
-        hidden = hidden_log_odds(class_log_odds, propensity)
+        hidden = sample.design.hold(hidden_log_odds(class_log_odds, propensity))
         threshold = spy_threshold(sample, spies, hidden, self.spy_quantile)
         if self.variant == "paper":
             # SP ∪ {h > threshold}; with a quantile, the spies below it are the outliers it is there to leave out.

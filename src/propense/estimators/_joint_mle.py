@@ -200,7 +200,7 @@ def _summary(
     sample: Sample, solutions: list[Solution], pairs: list[tuple[Vector, Vector, int]]
 ) -> dict[str, NDArray[Any]]:
     """`starts_`."""
-    posteriors = [sigmoid(sample.design.matvec(beta)) for beta, _, _ in pairs]
+    posteriors = [sigmoid(sample.log_odds(LogisticPredictor(beta))) for beta, _, _ in pairs]
     return {
         "risk": np.array([solution.value for solution in solutions]) / sample.total_weight,
         "factor": np.array([factor for _, _, factor in pairs]),

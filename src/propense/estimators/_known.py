@@ -137,5 +137,5 @@ class KnownPropensity(LogisticClassifier):
 
     @staticmethod
     def _prior(sample: Sample, model: Model) -> float:
-        a = model.posterior.log_odds(sample.design)
+        a = sample.log_odds(model.posterior)
         return sample.mean(class_given_label(a, logit(sample.propensity), sample.labelled))

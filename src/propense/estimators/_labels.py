@@ -11,10 +11,13 @@ from sklearn.utils.validation import column_or_1d
 
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
 
-__all__ = ["LabelReader", "fill_missing", "read_classes", "read_labels"]
+__all__ = ["Gaps", "LabelReader", "fill_missing", "read_classes", "read_labels"]
 
-# y → (who is labelled, the two classes).
-LabelReader = Callable[[Any], tuple[NDArray[np.bool_], NDArray[Any]]]
+# How many values of y are missing, and the first such row.
+Gaps = tuple[int, int]
+# y → (who is labelled, the two classes). Of a y that is elsewhere its distinct values stand for it, a missing one among
+# them if there are any; the gaps then say what they cannot.
+LabelReader = Callable[[Any, Gaps | None], tuple[NDArray[np.bool_], NDArray[Any]]]
 
 # What NumPy makes of a missing value among strings, and how a word is denied.
 _WORDS_FOR_MISSING = {"nan", "None", "<NA>", "NaT"}
@@ -23,7 +26,7 @@ _DENIALS = ("un", "not", "non", "no")
 _LONGEST = 40
 
 
-def read_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+def read_labels(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Who is labelled, and the two classes, the labelled one last.
 
     Two values: the larger is the label ({0, 1}, {−1, 1}, {False, True}, {"no", "yes"}). One value beside missing
@@ -36,13 +39,14 @@ def read_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     return labelled, classes
 
 
-def read_classes(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+def read_classes(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Who is positive, and the two classes, the positive one (the larger) last; every row must have one."""
     y, missing, values = _read_values(y)
     if missing.any():
+        count, first = (int(missing.sum()), int(missing.argmax())) if gaps is None else gaps
         raise InvalidLabels(
-            f"y holds no class for {int(missing.sum())} rows, the first row {int(np.flatnonzero(missing)[0])}. The "
-            "oracle is fitted on the true class of every row; drop the others, or use a method for unlabelled data."
+            f"y holds no class for {count} rows, the first row {first}. The oracle is fitted on the true class of "
+            "every row; drop the others, or use a method for unlabelled data."
         )
     if len(values) == 1:
         raise InvalidLabels(f"y holds one class only ({values[0]}) where the oracle needs both.")

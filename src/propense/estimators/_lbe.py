@@ -202,8 +202,11 @@ def _distinct(sample: Sample) -> Sample:
     alike whatever the order of the rows, and whether a row is repeated or weighs as much. (Sparse sums round otherwise
     than dense ones.)
     """
+    features, labelled = sample.design.features, sample.labelled
+    if not (sp.issparse(features) or (isinstance(features, np.ndarray) and sample.design.movable)):
+        return sample  # Where a copy would be too much, the fourth digit depends on the order of the rows.
     # As float64 without −0, and sparse without stored zeros, so that equal rows are equal bytes.
-    features, labelled = sample.design.features.astype(np.float64) + 0.0, sample.design.bring(sample.labelled)
+    features = features.astype(np.float64) + 0.0
     if sp.issparse(features):
         features.sum_duplicates()
         features.eliminate_zeros()
@@ -215,11 +218,12 @@ def _distinct(sample: Sample) -> Sample:
     for row, key in enumerate(zip(values, labelled.tolist(), strict=True)):
         rows[key].append(row)
     copies = [rows[key] for key in sorted(rows)]
-    first, weights = np.array([same[0] for same in copies]), sample.bring_weights()
+    first = np.array([same[0] for same in copies])
+    weights = np.ones(len(labelled)) if sample.weights is None else sample.weights
     design = as_design(features[first])
     return replace(
         sample,
         design=design,
-        labelled=design.send(labelled[first]),
-        weights=design.send(np.array([weights[same].sum() for same in copies])),
+        labelled=labelled[first],
+        weights=np.array([weights[same].sum() for same in copies]),
     )

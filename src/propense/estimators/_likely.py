@@ -1,5 +1,6 @@
 """The unlabelled rows that are likely positive, and the propensity fitted on them."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,20 @@ def rows_from(sample: Sample, values: Any, threshold: float) -> Any:
 
 def best_rows(sample: Sample, values: Any, count: float) -> Any:
     """The unlabelled rows with the highest values, down to the one at which their weights reach `count`."""
-    unlabelled = ~sample.design.bring(sample.labelled)
-    candidates, weights = sample.design.bring(values)[unlabelled], sample.bring_weights()[unlabelled]
+    candidates, weights = sample.gather(partial(_best, count=count), values, sample.labelled)
     order = np.argsort(-candidates)
     position = min(int(np.searchsorted(np.cumsum(weights[order]), count)), len(order) - 1)
     return rows_from(sample, values, float(candidates[order[position]]))
+
+
+def _best(values: Any, labelled: Any, weights: Any, *, count: float) -> tuple[Any, Any]:
+    """The values and weights of the best unlabelled rows, as many as may be needed for a weight of `count`."""
+    values, weights = values[~labelled], weights[~labelled]
+    if len(values) == 0:
+        return values, weights
+    order = (-values).argsort()
+    enough = int((weights[order].cumsum(0) < count).sum()) + 1
+    return values[order[:enough]], weights[order[:enough]]
 
 
 def fit_propensity_on(sample: Sample, likely: Any, learner: Learner, start: Predictor) -> tuple[Predictor, bool]:
@@ -38,7 +48,7 @@ def fit_propensity_on(sample: Sample, likely: Any, learner: Learner, start: Pred
 
     With nobody unlabelled among them there is nothing to regress, and e(x) = 1.
     """
-    if not likely.any():
+    if not bool(likely.any()):
         return certain(sample.design.shape[1]), True
     return learner.fit(*sample.among(sample.labelled | likely), start)
 

@@ -17,12 +17,17 @@ def find_spies(sample: Sample) -> NDArray[np.intp]:
 
 def spy_threshold(sample: Sample, spies: NDArray[np.intp], log_odds: Any, quantile: float) -> float:
     """The quantile, over the labelled rows, of the log-odds of their spies; quantile 0 is the lowest."""
-    values = sample.design.bring(log_odds[spies])
+    values = sample.design.pick(log_odds, spies)
     if quantile == 0.0:
         return float(values.min())
-    votes = sample.bring_weights()[sample.design.bring(sample.labelled)]
+    (votes,) = sample.gather(_votes, sample.labelled)
     order = np.argsort(values)
     cumulative = np.cumsum(votes[order])
     # The smallest value at or below which that share of the votes lies, so that weight 2 is two votes.
     position = np.searchsorted(cumulative, quantile * cumulative[-1] * (1.0 - 1e-12))
     return float(values[order[position]])
+
+
+def _votes(labelled: Any, weights: Any) -> tuple[Any]:
+    """The weights of the labelled rows."""
+    return (weights[labelled],)

@@ -134,7 +134,7 @@ class TM(BasePUClassifier):
         labels = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         # ŝ, e = (1 + ŝ)/2 halfway between it and 1, and y = ŝ/e, whose odds are twice those of ŝ.
         propensity, _ = Learner(self.estimator, self.propensity_ridge).fit(design, labelled, sample.weights)
-        chance = propensity.log_odds(design)
+        chance = sample.log_odds(propensity)
         a, b, product = chance + math.log(2.0), halfway_to_certain(chance), sigmoid(chance)
         posterior: Predictor | None = None
         risks: list[float] = []
@@ -142,17 +142,17 @@ class TM(BasePUClassifier):
         settled = False
         while not settled and len(risks) < self.max_iter:
             posterior, fitted = classes.fit(design, class_given_label(a, b, labelled), sample.weights, posterior)
-            a = posterior.log_odds(design)
-            likely = rows_above(sample, sigmoid(a), self._threshold(sample, sigmoid(a)))
+            a = sample.log_odds(posterior)
+            likely = design.hold(rows_above(sample, sigmoid(a), self._threshold(sample, sigmoid(a))))
             propensity, also = fit_propensity_on(sample, likely, labels, propensity)
-            b = propensity.log_odds(design)
+            b = sample.log_odds(propensity)
             risks.append(sample.mean(joint_loss(a, b, labelled)))
             shares.append(sample.mean(labelled | likely))
-            before, product = product, sigmoid(label_log_odds(a, b))
+            before, product = product, design.hold(sigmoid(label_log_odds(a, b)))
             settled = sample.mean(abs(product - before)) <= self.tol
             # e ≥ s is a law that a regression on the likely positives alone may break.
-            b = namespace(b).where(b > chance, b, chance)
-            chance = label_log_odds(a, b)
+            b = design.hold(namespace(b).where(b > chance, b, chance))
+            chance = design.hold(label_log_odds(a, b))
         posterior, _ = classes.fit(design, class_given_label(a, b, labelled), sample.weights, posterior)
         self.positives_path_ = np.asarray(shares)
         return Model(posterior, propensity, len(risks), settled and fitted and also, risks)
@@ -160,8 +160,7 @@ class TM(BasePUClassifier):
     @staticmethod
     def _threshold(sample: Sample, values: Any) -> float:
         """The quantile of y over the labelled rows, at the level of their share."""
-        labelled = sample.design.bring(sample.labelled)
-        weights, values = sample.bring_weights()[labelled], sample.design.bring(values)[labelled]
+        values, weights = sample.gather(_labelled_part, values, sample.labelled)
         return repeated_quantile(values, weights, sample.mean(sample.labelled))
 
     def _complaint(self) -> str:
@@ -169,3 +168,8 @@ class TM(BasePUClassifier):
             f"TM stopped after {self.n_iter_} rounds (max_iter={self.max_iter}) with y(x)·e(x) still changing by more "
             f"than tol={self.tol:g} on average, or a regression short of its tolerance. Raise max_iter, tol or a ridge."
         )
+
+
+def _labelled_part(values: Any, labelled: Any, weights: Any) -> tuple[Any, Any]:
+    """The values and weights of the labelled rows."""
+    return values[labelled], weights[labelled]

@@ -1,0 +1,33 @@
+"""What designs in this process's memory have in common: rows are NumPy arrays."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._maths.arrays import Rows
+
+__all__ = ["HostRows"]
+
+
+class HostRows:
+    """Rows as NumPy arrays, which need no moving."""
+
+    def send(self, values: NDArray[Any]) -> Rows:
+        return values
+
+    def bring(self, rows: Rows) -> NDArray[Any]:
+        return np.asarray(rows)
+
+    def hold(self, rows: Rows) -> Rows:
+        return rows
+
+    def pick(self, rows: Rows, index: NDArray[np.intp]) -> NDArray[Any]:
+        return np.asarray(rows[index])
+
+    def gather(self, function: Callable[..., Sequence[Rows]], *rows: Rows) -> list[NDArray[Any]]:
+        return [np.asarray(each) for each in function(*rows)]
+
+    def name(self, positive: Rows, classes: NDArray[Any]) -> Rows:
+        return classes[positive.astype(np.intp)]

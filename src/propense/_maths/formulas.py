@@ -1,0 +1,85 @@
+"""Losses of X @ coef, row by row, with their derivatives: what a Design sums.
+
+A formula is made of functions of this module alone, so it can be sent to another process, and has a name, by which a
+Design knows the ones that it has a faster way for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from propense._maths.arrays import Rows, namespace
+from propense._maths.double_logistic import (
+    class_log_odds_shift,
+    cross_curvature,
+    joint_curvature,
+    joint_loss,
+    joint_slope,
+)
+from propense._maths.logistic import logistic_loss, sigmoid, sigmoid_slope
+
+__all__ = ["JOINT", "LOGISTIC", "PAIR", "Formula"]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Functions of the products a = X @ coef and of further rows, one number each per row.
+
+    With one set of coefficients a, slope and curvature are vectors. With two, a and slope have two columns and the
+    curvature three: the second derivatives in the first product, in both, and in the second.
+    """
+
+    name: str
+    loss: Callable[..., Rows]
+    slope: Callable[..., Rows]
+    curvature: Callable[..., Rows]
+
+
+def _logistic_slope(a: Rows, targets: Rows) -> Rows:
+    return sigmoid(a) - targets
+
+
+def _logistic_curvature(a: Rows, targets: Rows) -> Rows:
+    return sigmoid_slope(a)
+
+
+def _joint_loss(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
+    return joint_loss(a, other, labelled)
+
+
+def _joint_slope(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
+    return joint_slope(a, shift)
+
+
+def _joint_curvature(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
+    return joint_curvature(a, shift)
+
+
+def _pair_loss(ab: Rows, labelled: Rows) -> Rows:
+    return joint_loss(ab[:, 0], ab[:, 1], labelled)
+
+
+def _pair_slope(ab: Rows, labelled: Rows) -> Rows:
+    a, b = ab[:, 0], ab[:, 1]
+    slopes = (
+        joint_slope(a, class_log_odds_shift(b, labelled)),
+        joint_slope(b, class_log_odds_shift(a, labelled)),
+    )
+    return namespace(ab).stack(slopes, axis=1)
+
+
+def _pair_curvature(ab: Rows, labelled: Rows) -> Rows:
+    a, b = ab[:, 0], ab[:, 1]
+    curvatures = (
+        joint_curvature(a, class_log_odds_shift(b, labelled)),
+        cross_curvature(a, b, labelled),
+        joint_curvature(b, class_log_odds_shift(a, labelled)),
+    )
+    return namespace(ab).stack(curvatures, axis=1)
+
+
+# softplus(a) − t·a with targets t in [0, 1].
+LOGISTIC = Formula("logistic", logistic_loss, _logistic_slope, _logistic_curvature)
+# φ of one predictor; rows: who is labelled, the other's log-odds, and the shift that follows from both.
+JOINT = Formula("joint", _joint_loss, _joint_slope, _joint_curvature)
+# φ of both predictors; rows: who is labelled.
+PAIR = Formula("pair", _pair_loss, _pair_slope, _pair_curvature)

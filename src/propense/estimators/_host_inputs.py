@@ -1,0 +1,92 @@
+"""Reading what lies in this process's memory: arrays, lists, data frames, SciPy's sparse matrices."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+
+from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
+from propense.estimators._labels import LabelReader
+from propense.estimators._readers import LARGEST
+
+__all__ = ["HostReader"]
+
+
+class HostReader:
+    """What NumPy and scikit-learn can read."""
+
+    def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        if sp.issparse(X) and not get_tags(estimator).input_tags.sparse:
+            raise InvalidFeatures(
+                f"X is sparse, and a classifier inside this {type(estimator).__name__} takes dense features only. Pass "
+                "X.toarray(), or another estimator or propensity_estimator."
+            )
+        try:
+            features = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                # float32 stays float32 in memory; Designs read it block by block as float64.
+                dtype=(np.float64, np.float32),
+                ensure_all_finite=False,
+                ensure_min_samples=2 if reset else 1,
+            )
+        except ValueError as error:
+            raise InvalidFeatures(str(error)) from None
+        _check_finite(estimator, features)
+        return features
+
+    def read_labels(self, y: Any, features: Any, read: LabelReader) -> tuple[Any, NDArray[Any]]:
+        labelled, classes = read(y, None)
+        _check_lengths(features, labelled, InvalidLabels)
+        return labelled, classes
+
+    def read_numbers(
+        self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]
+    ) -> NDArray[np.float64]:
+        """One finite number per row, from an array or from one number for all."""
+        if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
+            values = np.full(features.shape[0], values)
+        try:
+            out = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+        except ValueError as error:
+            raise error_type(str(error)) from None
+        if out.ndim != 1:
+            raise error_type(f"{title} must be 1D array or scalar, got an array of shape {out.shape}.")
+        _check_lengths(features, out, error_type)
+        return np.asarray(out)
+
+    def keep(self, mask: Any, *arrays: Any) -> list[Any]:
+        rows = np.flatnonzero(mask)
+        return [rows, *(None if array is None else array[rows] for array in arrays)]
+
+
+def _check_finite(estimator: Any, features: Any) -> None:
+    entries = features.data if sp.issparse(features) else features
+    # NaN, inf and what is too large show in the extremes, which take no memory to find.
+    if entries.size == 0 or max(float(entries.max()), -float(entries.min())) < LARGEST:
+        return
+    bad = ~np.isfinite(entries)
+    wrong = f"{int(bad.sum())} entries that are NaN or infinite, the first"
+    way_out = "Impute or drop them, for instance with sklearn.impute.SimpleImputer."
+    if not bad.any():
+        bad = np.abs(entries) >= LARGEST
+        wrong = f"{int(bad.sum())} entries whose squares are too large to work with, the first"
+        way_out = "Scale the column."
+    where = np.argwhere(bad)[0]
+    row, column = where if entries is features else (features.tocoo().row[where[0]], features.indices[where[0]])
+    names = getattr(estimator, "feature_names_in_", None)
+    name = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise InvalidFeatures(f"X holds {wrong} ({entries[tuple(where)]}) at row {row}, {name}. {way_out}")
+
+
+def _check_lengths(features: Any, other: NDArray[Any], error_type: type[ValueError]) -> None:
+    try:
+        check_consistent_length(features, other)
+    except ValueError as error:
+        raise error_type(str(error)) from None
