@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, as_design
-from propense._maths.arrays import as_float
+from propense._maths.arrays import as_float, library_of
 from propense.errors import (
     InvalidLabels,
     InvalidOption,
