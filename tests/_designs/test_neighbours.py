@@ -8,13 +8,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from propense._designs import neighbours
-from propense._designs.neighbours import nearest_dense, nearest_sparse
+from propense._designs.neighbours import Best, RowSet, search, unit_of
 
 
 def brute_force(X, queries, pool):
     """The first of the nearest, by exact differences."""
     X = X.astype(np.float64)
     return np.array([((X[pool] - X[query]) ** 2).sum(axis=1).argmin() for query in queries])
+
+
+def nearest_dense(X, queries, pool):
+    return neighbours.nearest_dense(RowSet(X, queries), RowSet(X, pool))[1]
+
+
+def nearest_sparse(X, queries, pool):
+    return neighbours.nearest_sparse(RowSet(X, queries), RowSet(X, pool))[1]
 
 
 def squared_distances(X, queries, pool, found):
@@ -26,9 +34,11 @@ def halves(n):
     return np.arange(0, n, 3), np.setdiff1d(np.arange(n), np.arange(0, n, 3))
 
 
-@pytest.fixture(params=["one tile", "many tiles"], autouse=True)
+@pytest.fixture(params=["one tile", "many tiles", "many slabs"], autouse=True)
 def tiles(request, monkeypatch):
-    if request.param == "many tiles":
+    if request.param == "many slabs":
+        monkeypatch.setattr(neighbours, "_SLAB", 320)
+    if request.param != "one tile":
         monkeypatch.setattr(neighbours, "_QUERIES", 16)
         monkeypatch.setattr(neighbours, "_CANDIDATES", 8)
         monkeypatch.setattr(neighbours, "_COPIED", 64)
@@ -97,6 +107,8 @@ def test_one_far_cell_does_not_blunt_the_bounds(rng, cell, monkeypatch):
     X = rng.normal(size=(2000, 10))
     X[0, 0] = cell
     queries, pool = halves(2000)
+    # Slabs of a few rows would each have a nearest one to measure.
+    monkeypatch.setattr(neighbours, "_SLAB", 1 << 24)
     pairs = []
     exact = neighbours._DenseScreen.exact
     monkeypatch.setattr(neighbours._DenseScreen, "exact", lambda self, i, j: pairs.append(len(i)) or exact(self, i, j))
@@ -115,7 +127,8 @@ def test_sparse_ties_are_measured_in_slices(rng, monkeypatch):
 def test_bounds_are_below_the_truth_and_close_to_it(rng):
     X = rng.normal(size=(400, 30)) * 3 + 5
     queries, pool = halves(400)
-    screen = neighbours._DenseScreen(X, queries, pool)
+    screen = neighbours._DenseScreen(RowSet(X, queries), np.median(X, axis=0), unit_of(X))
+    screen.face(RowSet(X, pool), np.arange(len(pool)))
     exact = screen.exact(np.repeat(np.arange(len(queries)), len(pool)), np.tile(np.arange(len(pool)), len(queries)))
     exact = exact.reshape(len(queries), len(pool))
     lower = screen.lower(np.arange(len(queries)), slice(0, len(pool)))
@@ -123,3 +136,36 @@ def test_bounds_are_below_the_truth_and_close_to_it(rng):
     assert (lower <= ceiling).all()
     # Close enough to exclude nearly all: within a thousandth of the spread of the distances.
     assert (ceiling - lower).max() < 1e-3 * exact.std()
+
+
+def test_parts_of_a_pool_are_compared_in_one_unit(rng):
+    """What a pool in pieces needs: distances that mean the same in each."""
+    X = rng.normal(size=(300, 5)) * 1e-180
+    queries, pool = halves(300)
+    parts = [pool[:40], pool[40:41], pool[41:]]
+    unit = unit_of(X)
+    found = [
+        neighbours.nearest_dense(RowSet(X, queries), RowSet(X[part], np.arange(len(part))), unit) for part in parts
+    ]
+    best = np.argmin([distances for distances, _ in found], axis=0)
+    joined = np.array([parts[which][found[which][1][row]] for row, which in enumerate(best)])
+    np.testing.assert_array_equal(joined, pool[nearest_dense(X, queries, pool)])
+    distances = neighbours.nearest_dense(RowSet(X, queries), RowSet(X, pool), unit)[0]
+    np.testing.assert_allclose(distances, squared_distances(X * unit, queries, pool, nearest_dense(X, queries, pool)))
+
+
+def test_an_empty_pool_has_nobody_near():
+    X = np.ones((3, 2))
+    for kind, find in ((np.asarray, neighbours.nearest_dense), (sp.csr_array, neighbours.nearest_sparse)):
+        distances, _ = find(RowSet(kind(X), np.arange(3)), RowSet(kind(X[:0]), np.arange(0)))
+        np.testing.assert_array_equal(distances, np.inf)
+
+
+def test_a_later_slab_wins_only_by_being_nearer(rng):
+    X = np.repeat(rng.integers(0, 3, size=(40, 2)).astype(float), 3, axis=0)
+    queries, pool = halves(120)
+    screen, best = neighbours._DenseScreen(RowSet(X, queries), np.zeros(2), 1.0), Best(len(queries))
+    for some in (slice(0, 30), slice(30, 80)):
+        screen.face(RowSet(X, pool[some]), np.arange(some.start, some.stop))
+        search(screen, best)
+    np.testing.assert_array_equal(best.position, brute_force(X, queries, pool))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs.host import HostRows
-from propense._designs.neighbours import nearest_dense
+from propense._designs.neighbours import RowSet, nearest_dense
 from propense._designs.threads import map_in_threads, one_blas_thread, slices
 from propense._maths.arrays import Rows, weigh
 from propense._maths.formulas import Formula
@@ -122,7 +122,8 @@ class DenseDesign(HostRows):
 
     def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
         index = np.flatnonzero(pool)
-        return index[nearest_dense(self._features, np.flatnonzero(queries), index)]
+        _, places = nearest_dense(RowSet(self._features, np.flatnonzero(queries)), RowSet(self._features, index))
+        return index[places]
 
     def _gram_entries(self) -> int:
         """Blocks of some 4 096 rows for p × p results, so that adding these is a small part of the work.

@@ -4,10 +4,11 @@ With c any centre, l = query − c and u = candidate − c, the squared distance
 is one matrix product. It is computed in low precision as a *lower bound* of its true value, the rounding error
 taken off inside the product itself by two extra columns; only the candidates whose lower bound does not exceed
 the distance of the best one found are then measured exactly, as Σ(query − candidate)² in float64. Ties go to the
-lowest row.
+lowest row. Both sides are gone through in slabs, so that nothing the size of the matrix is copied.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -16,40 +17,87 @@ from numpy.typing import NDArray
 
 from propense._designs.threads import map_in_threads, one_blas_thread, slices
 
-__all__ = ["nearest_dense", "nearest_sparse"]
+__all__ = ["RowSet", "nearest_dense", "nearest_sparse", "unit_of"]
 
 Index = NDArray[np.intp]
+Nearest = tuple[NDArray[np.float64], Index]
 
 # Bounds are made in tiles of at most this many queries × candidates (4 MiB of float32): they stay in cache between the
-# product and its minimum. What is kept per tile is one minimum a query, 16 bytes a row of the pool at the most.
+# product and its minimum.
 _QUERIES, _CANDIDATES = 2048, 512
+# Entries of a slab of queries, and of one of candidates, that are prepared at a time: 64 MiB of float32 each.
+_SLAB = 1 << 24
 # Entries of X copied at a time: 256 KiB, which the allocator hands out again and again without fresh pages.
 _COPIED = 1 << 15
 # Rows that the centre is taken from, and rows among which repeats are looked for.
 _SAMPLE, _LOOKED_AT = 128, 2048
 
 
-def nearest_dense(features: NDArray[Any], queries: Index, pool: Index) -> Index:
-    """For each row number in `queries` the position in `pool` of its nearest row."""
-    # Tables of few distinct rows (categories) would tie without end: measure each distinct row once.
-    if _repeats(features):
-        _, first, inverse = np.unique(features[queries], axis=0, return_index=True, return_inverse=True)
-        _, kept = np.unique(features[pool], axis=0, return_index=True)
-        kept.sort()
-        found = _search(_DenseScreen(features, queries[first], pool[kept]))
-        return kept[found][inverse.reshape(-1)]
-    return _search(_DenseScreen(features, queries, pool))
+@dataclass(frozen=True)
+class RowSet:
+    """Some rows of a feature matrix, by number."""
+
+    features: Any
+    index: Index
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def part(self, which: slice) -> "RowSet":
+        """A slice of the rows."""
+        return RowSet(self.features, self.index[which])
 
 
-def nearest_sparse(features: Any, queries: Index, pool: Index) -> Index:
-    """The same for the rows of a SciPy CSR matrix."""
-    return _search(_SparseScreen(features[queries], features[pool]))
+def nearest_dense(queries: RowSet, pool: RowSet, unit: float | None = None) -> Nearest:
+    """For each query its squared distance to its nearest row of the pool, in squares of `unit`, and that one's place.
+
+    Distances to the parts of a pool can be compared where they are in one unit: that of all the rows, `unit_of`.
+    """
+    if not (len(queries) and len(pool)):
+        return np.full(len(queries), np.inf), np.zeros(len(queries), dtype=np.intp)
+    if unit is None:
+        unit = min(unit_of(queries.features), unit_of(pool.features))
+    rows = _SLAB // (pool.features.shape[1] + 2)
+    repeats = _repeats(pool.features)
+    found = [_nearest_of(queries.part(some), pool, unit, rows, repeats) for some in slices(len(queries), rows)]
+    return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
 
-class _Screen(Protocol):
+def nearest_sparse(queries: RowSet, pool: RowSet, unit: float | None = None) -> Nearest:
+    """The same for the rows of SciPy CSR matrices."""
+    best = Best(len(queries))
+    if not (len(queries) and len(pool)):
+        return best.distance, best.position
+    screen = _SparseScreen(queries, pool, unit)
+    search(screen, best)
+    return best.distance, best.position
+
+
+def _nearest_of(queries: RowSet, pool: RowSet, unit: float, rows: int, repeats: bool) -> Nearest:
+    """`nearest_dense` of one slab of queries, the pool in slabs of so many rows."""
+    inverse: Any = slice(None)
+    if repeats:
+        # Tables of few distinct rows (categories) would tie without end: measure each distinct row once.
+        values = queries.features[queries.index]
+        _, first, inverse = np.unique(values, axis=0, return_index=True, return_inverse=True)
+        queries, inverse = RowSet(queries.features, queries.index[first]), inverse.reshape(-1)
+    screen = _DenseScreen(queries, _centre(pool.features), unit)
+    best = Best(len(queries))
+    for some in slices(len(pool), rows):
+        places = np.arange(some.start, some.stop)
+        if repeats:
+            _, first = np.unique(pool.features[pool.index[some]], axis=0, return_index=True)
+            places = places[np.sort(first)]
+        screen.face(RowSet(pool.features, pool.index[places]), places)
+        search(screen, best)
+    return best.distance[inverse], best.position[inverse]
+
+
+class Screen(Protocol):
     """Lower bounds and exact distances between numbered queries and numbered candidates."""
 
     size: tuple[int, int]
+    places: Index  # Of the candidates in the pool, ascending.
 
     def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
         """The lowest of `lower` for each query within each block of candidates."""
@@ -64,92 +112,88 @@ class _Screen(Protocol):
         """The largest lower bound that a candidate at most that far away can have."""
 
 
-def _search(screen: _Screen) -> Index:
-    """The nearest candidate of each query, a slice of queries at a time."""
+def search(screen: Screen, best: "Best") -> None:
+    """Let the candidates of a screen try to be nearer than the best so far, in threads by slices of queries."""
     with one_blas_thread() as workers:
         share = -(-screen.size[0] // workers)
         tiles = slices(screen.size[0], min(_QUERIES, share))
-        return np.concatenate(map_in_threads(partial(_search_tile, screen), tiles, workers))
+        map_in_threads(partial(_search_tile, screen, best), tiles, workers)
 
 
-def _search_tile(screen: _Screen, rows: slice) -> Index:
-    """The nearest candidate of each of a slice of queries."""
-    queries = np.arange(rows.start, rows.stop)
+def _search_tile(screen: Screen, best: "Best", rows: slice) -> None:
+    """`search` for a slice of queries."""
     blocks = list(slices(screen.size[1], _CANDIDATES))
     lowest = screen.lowest(rows, blocks)
-    best = _Best(screen, queries)
+    queries = np.arange(rows.start, rows.stop)
+    open_ = lowest.min(axis=1) <= screen.ceiling(queries, best.distance[queries])
+    queries, lowest = queries[open_], lowest[open_]
+    if len(queries) == 0:
+        return
     likely = lowest.argmin(axis=1)
     for number in np.unique(likely):
-        best.begin(np.flatnonzero(likely == number), blocks[number])
-    rivals = lowest <= screen.ceiling(queries, best.distance)[:, None]
+        best.challenge(screen, queries[likely == number], blocks[number])
+    rivals = lowest <= screen.ceiling(queries, best.distance[queries])[:, None]
     rivals[np.arange(len(queries)), likely] = False
     # Nothing is nearer than 0, and a tie at 0 is won by the lowest row: blocks further on are out.
-    starts = np.array([block.start for block in blocks])
-    rivals &= (best.distance > 0)[:, None] | (starts < best.position[:, None])
+    starts = screen.places[[block.start for block in blocks]]
+    rivals &= (best.distance[queries] > 0)[:, None] | (starts < best.position[queries][:, None])
     for number in np.flatnonzero(rivals.any(axis=0)):
-        best.challenge(np.flatnonzero(rivals[:, number]), blocks[number])
-    return best.position
+        best.challenge(screen, queries[rivals[:, number]], blocks[number])
 
 
-class _Best:
-    """The nearest candidate found so far of each of some queries."""
+class Best:
+    """The nearest candidate found so far of each query: its squared distance and its place in the pool."""
 
-    def __init__(self, screen: _Screen, queries: Index) -> None:
-        self._screen, self._queries = screen, queries
-        self.distance = np.empty(len(queries))
-        self.position = np.empty(len(queries), dtype=np.intp)
+    def __init__(self, count: int) -> None:
+        self.distance = np.full(count, np.inf)
+        self.position = np.zeros(count, dtype=np.intp)
 
-    def begin(self, some: Index, block: slice) -> None:
-        """Set the best of the queries `some` within a block."""
-        bounds = self._screen.lower(self._queries[some], block)
+    def challenge(self, screen: Screen, queries: Index, block: slice) -> None:
+        """Let the candidates of a block try: the one of the lowest bound first, then all that are not excluded."""
+        bounds = screen.lower(queries, block)
         guess = bounds.argmin(axis=1)
-        self.position[some] = guess + block.start
-        self.distance[some] = self._screen.exact(self._queries[some], self.position[some])
-        bounds[np.arange(len(some)), guess] = np.inf
-        self._compare(some, block, bounds)
-
-    def challenge(self, some: Index, block: slice) -> None:
-        """Let the candidates of another block try."""
-        self._compare(some, block, self._screen.lower(self._queries[some], block))
-
-    def _compare(self, some: Index, block: slice, bounds: NDArray[Any]) -> None:
-        """Measure the candidates that the bounds do not exclude."""
-        ceiling = self._screen.ceiling(self._queries[some], self.distance[some])
+        self._offer(screen, queries, guess + block.start)
+        bounds[np.arange(len(queries)), guess] = np.inf
+        ceiling = screen.ceiling(queries, self.distance[queries])
         open_ = np.flatnonzero(bounds.min(axis=1) <= ceiling)
-        if len(open_) == 0:
-            return
-        who, where = np.nonzero(bounds[open_] <= ceiling[open_, None])
-        who, where = some[open_[who]], where + block.start
-        exact = self._screen.exact(self._queries[who], where)
-        # Nearest first, then the lowest row; the first of each query is its challenger.
-        order = np.lexsort((where, exact, who))
-        order = order[np.unique(who[order], return_index=True)[1]]
-        who, where, exact = who[order], where[order], exact[order]
-        wins = (exact < self.distance[who]) | ((exact == self.distance[who]) & (where < self.position[who]))
-        self.distance[who[wins]], self.position[who[wins]] = exact[wins], where[wins]
+        if len(open_):
+            who, where = np.nonzero(bounds[open_] <= ceiling[open_, None])
+            self._offer(screen, queries[open_[who]], where + block.start)
+
+    def _offer(self, screen: Screen, queries: Index, candidates: Index) -> None:
+        """Measure pairs; the nearest of a query, the lowest on ties, takes the place of one not so near."""
+        exact, places = screen.exact(queries, candidates), screen.places[candidates]
+        order = np.lexsort((places, exact, queries))
+        order = order[np.unique(queries[order], return_index=True)[1]]
+        queries, places, exact = queries[order], places[order], exact[order]
+        old = self.distance[queries]
+        wins = (exact < old) | ((exact == old) & (places < self.position[queries]))
+        self.distance[queries[wins]], self.position[queries[wins]] = exact[wins], places[wins]
 
 
 class _DenseScreen:
     """Bounds by float32 matrix products, twice as fast as float64's."""
 
-    def __init__(self, features: NDArray[Any], queries: Index, pool: Index) -> None:
-        self.size = len(queries), len(pool)
-        self._features, self._queries, self._pool = features, queries, pool
-        p = features.shape[1]
+    def __init__(self, queries: RowSet, centre: NDArray[np.float64], unit: float) -> None:
+        self._queries, self._centre, self._unit = queries, centre, unit
+        p = queries.features.shape[1]
         # A float32 product of k terms is off by at most k·2⁻²⁴ of the sum of its absolute terms; p + 8 covers the
         # extra columns and the rounding of the entries. With r = ‖l‖ and ‖u‖, κ(r_l + r_u)² bounds the whole error.
         self._slack = 1.1 * (p + 8) * 2.0**-24
-        self._unit = _unit(features)
-        # Any centre will do; a median, unlike a mean, stays with the rows when one of them is far away.
-        self._centre = np.median(features[:: -(-len(features) // _SAMPLE)].astype(np.float64), axis=0)
         self._left = np.empty((len(queries), p + 2), dtype=np.float32)
-        self._right = np.empty((len(pool), p + 2), dtype=np.float32)
         self._offset = np.empty(len(queries))
         for rows, shifted, squares, reach in self._shifted(queries):
             self._left[rows, :p] = -2.0 * shifted
             self._left[rows, p] = 1.0
             self._left[rows, p + 1] = -2.0 * self._slack * reach
             self._offset[rows] = self._slack * reach**2 - squares
+
+    def face(self, pool: RowSet, places: Index) -> None:
+        """Take other candidates, whose places in the whole pool are these."""
+        self._pool, self.places = pool, places
+        self.size = len(self._queries), len(pool)
+        p = pool.features.shape[1]
+        self._right = np.empty((len(pool), p + 2), dtype=np.float32)
         for rows, shifted, squares, reach in self._shifted(pool):
             self._right[rows, :p] = shifted
             self._right[rows, p] = squares - self._slack * reach**2
@@ -172,8 +216,8 @@ class _DenseScreen:
     def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
         out = np.empty(len(queries))
         for rows in slices(len(queries), _COPIED // self._left.shape[1]):
-            gap = self._features[self._queries[queries[rows]]].astype(np.float64)
-            gap -= self._features[self._pool[candidates[rows]]]
+            gap = self._queries.features[self._queries.index[queries[rows]]].astype(np.float64)
+            gap -= self._pool.features[self._pool.index[candidates[rows]]]
             gap *= self._unit
             out[rows] = np.einsum("ij,ij->i", gap, gap)
         return out
@@ -182,11 +226,11 @@ class _DenseScreen:
         # Rounded up: a float32 comparison must not lose a candidate.
         return np.nextafter((distances + self._offset[queries]).astype(np.float32), np.float32(np.inf))
 
-    def _shifted(self, index: Index) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any], NDArray[Any]]]:
-        """Slices of `index` with x − c, ‖x − c‖² and the reach r of each row, in our unit."""
+    def _shifted(self, some: RowSet) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any], NDArray[Any]]]:
+        """Slices of rows with x − c, ‖x − c‖² and the reach r of each row, in our unit."""
         centre = self._centre * self._unit
-        for rows in slices(len(index), _COPIED // self._left.shape[1]):
-            scaled = self._features[index[rows]] * self._unit
+        for rows in slices(len(some), _COPIED // self._left.shape[1]):
+            scaled = some.features[some.index[rows]] * np.float64(self._unit)
             shifted = scaled - centre
             squares = np.einsum("ij,ij->i", shifted, shifted)
             # The subtraction rounds at ε(‖x‖ + ‖c‖), whatever little is left of x − c; 1e-15 covers underflow.
@@ -197,11 +241,14 @@ class _DenseScreen:
 class _SparseScreen:
     """Bounds by sparse products in float64, without a centre, which would fill the zeros."""
 
-    def __init__(self, queries: Any, pool: Any) -> None:
-        self.size = queries.shape[0], pool.shape[0]
-        unit = min(_unit(queries.data), _unit(pool.data))
-        self._queries, self._pool = queries.astype(np.float64) * unit, pool.astype(np.float64) * unit
-        self._longest = 1 + int(np.diff(queries.indptr).max()) + int(np.diff(pool.indptr).max())
+    def __init__(self, queries: RowSet, pool: RowSet, unit: float | None) -> None:
+        self.size = len(queries), len(pool)
+        self.places = np.arange(len(pool))
+        left, right = queries.features[queries.index], pool.features[pool.index]
+        if unit is None:
+            unit = min(unit_of(left.data), unit_of(right.data))
+        self._queries, self._pool = left.astype(np.float64) * unit, right.astype(np.float64) * unit
+        self._longest = 1 + int(np.diff(left.indptr).max()) + int(np.diff(right.indptr).max())
         self._slack = 1.1 * (self._longest + 8) * 2.0**-53
         self._left, self._right = (
             np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (self._queries, self._pool)
@@ -228,7 +275,7 @@ class _SparseScreen:
         return np.asarray(distances - self._left[queries])
 
 
-def _unit(entries: NDArray[Any]) -> float:
+def unit_of(entries: NDArray[Any]) -> float:
     """A power of two that brings the largest entry near 1: no overflow, and scaling by it rounds nothing."""
     largest = max(abs(float(entries.max())), abs(float(entries.min()))) if entries.size else 1.0
     return float(2.0 ** min(-float(np.frexp(largest)[1]), 1000.0))
@@ -240,3 +287,8 @@ def _repeats(features: NDArray[Any]) -> bool:
     # Irrational weights: distinct rows of small integers project to distinct numbers.
     projection = sample @ np.sqrt(np.arange(2.0, sample.shape[1] + 2.0))
     return bool(len(np.unique(projection)) < len(sample) // 2)
+
+
+def _centre(features: NDArray[Any]) -> NDArray[np.float64]:
+    """Any centre will do; a median, unlike a mean, stays with the rows when one of them is far away."""
+    return np.asarray(np.median(features[:: -(-len(features) // _SAMPLE)].astype(np.float64), axis=0))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._designs.host import HostRows
-from propense._designs.neighbours import nearest_sparse
+from propense._designs.neighbours import RowSet, nearest_sparse
 from propense._maths.arrays import Rows, weigh
 from propense._maths.formulas import Formula
 
@@ -82,4 +82,5 @@ class SparseDesign(HostRows):
 
     def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
         index = np.flatnonzero(pool)
-        return index[nearest_sparse(self._features, np.flatnonzero(queries), index)]
+        _, places = nearest_sparse(RowSet(self._features, np.flatnonzero(queries)), RowSet(self._features, index))
+        return index[places]
