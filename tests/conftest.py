@@ -5,6 +5,7 @@ import os
 # Before SciPy is imported: scikit-learn's array API check is skipped without it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,11 +27,20 @@ def rng():
     return np.random.default_rng(20240304)
 
 
+def mapped(X):
+    """The same array in a file that goes when the array does."""
+    with tempfile.TemporaryFile() as file:
+        copy = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+    copy[:] = X
+    return copy
+
+
 # Each kind of storage, as a function of a dense float64 matrix; float32 storage is exact for what the tests put in it.
 DESIGN_KINDS = {
     "dense": as_design,
     "dense float32": lambda X: as_design(X.astype(np.float32)),
     "dense column-major": lambda X: as_design(np.asfortranarray(X)),
+    "mapped": lambda X: as_design(mapped(X)),
     "sparse": lambda X: as_design(sp.csr_array(X)),
     "sparse float32": lambda X: as_design(sp.csr_array(X.astype(np.float32))),
 }

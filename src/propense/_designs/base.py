@@ -62,10 +62,10 @@ class Design(Protocol):
 
     @property
     def movable(self) -> bool:
-        """Whether rows may be copied out of X: not where X is larger than memory."""
+        """Whether taking rows is cheap beside a pass over X."""
 
     def take(self, mask: Rows) -> Self:
-        """The rows where `mask` holds, of a design that is movable."""
+        """The rows where `mask` holds."""
 
     def nearest(self, queries: Rows, pool: Rows) -> Index:
         """For each row of mask `queries` the number of its Euclidean nearest row of mask `pool`, the lowest on ties."""

@@ -27,29 +27,33 @@ Part = Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]
 class DenseDesign(HostRows):
     """Features as a NumPy array; float32 is read as float64 block by block, so that every sum is a float64 sum.
 
-    Of an array mapped from a file some columns are a view, which is cut out of each block when it is read.
+    Some rows or columns of an array in memory are a copy. Those of one mapped from a file are numbers, by which they
+    are cut out of each block when it is read.
     """
 
-    def __init__(self, features: NDArray[np.floating[Any]], columns: NDArray[np.intp] | None = None) -> None:
-        self._features, self._columns = features, columns
+    movable = True
+
+    def __init__(
+        self,
+        features: NDArray[np.floating[Any]],
+        rows: NDArray[np.intp] | None = None,
+        columns: NDArray[np.intp] | None = None,
+    ) -> None:
+        self._features, self._rows, self._columns = features, rows, columns
 
     @property
     def shape(self) -> tuple[int, int]:
         n, p = self._features.shape
-        return n, (p if self._columns is None else len(self._columns)) + 1
+        return n if self._rows is None else len(self._rows), (p if self._columns is None else len(self._columns)) + 1
 
     @property
     def features(self) -> NDArray[np.floating[Any]]:
-        return self._features if self._columns is None else self._features[:, self._columns]
-
-    @property
-    def movable(self) -> bool:
-        return not is_mapped(self._features)
+        return self._cut(slice(None))
 
     def columns(self, index: NDArray[np.intp]) -> Self:
-        if self.movable:
-            return type(self)(self.features[:, index])
-        return type(self)(self._features, index if self._columns is None else self._columns[index])
+        if not is_mapped(self._features):
+            return type(self)(self._features[:, index])
+        return type(self)(self._features, self._rows, index if self._columns is None else self._columns[index])
 
     def matvec(self, coef: NDArray[np.float64]) -> Rows:
         n, p = self.shape
@@ -118,12 +122,16 @@ class DenseDesign(HostRows):
         return self._sum(part, self._gram_entries())
 
     def take(self, mask: Rows) -> Self:
-        return self if mask.all() else type(self)(self.features[mask])
+        if mask.all():
+            return self
+        if not is_mapped(self._features):
+            return type(self)(self._features[mask])
+        return type(self)(self._features, self._numbers(mask), self._columns)
 
     def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
-        index = np.flatnonzero(pool)
-        _, places = nearest_dense(RowSet(self._features, np.flatnonzero(queries)), RowSet(self._features, index))
-        return index[places]
+        sets = [RowSet(self._features, self._numbers(mask)) for mask in (queries, pool)]
+        _, places = nearest_dense(sets[0], sets[1])
+        return np.flatnonzero(pool)[places]
 
     def _gram_entries(self) -> int:
         """Blocks of some 4 096 rows for p × p results, so that adding these is a small part of the work.
@@ -153,10 +161,15 @@ class DenseDesign(HostRows):
             return np.asarray(sum(map_in_threads(add, shares, workers)))
 
     def _block(self, which: slice) -> NDArray[np.float64]:
-        block = self._features[which]
-        if self._columns is not None:
-            block = block[:, self._columns]
-        return block.astype(np.float64, copy=False)
+        return self._cut(which).astype(np.float64, copy=False)
+
+    def _cut(self, which: slice) -> NDArray[np.floating[Any]]:
+        block = self._features[which if self._rows is None else self._rows[which]]
+        return block if self._columns is None else block[:, self._columns]
+
+    def _numbers(self, mask: Rows) -> NDArray[np.intp]:
+        """The numbers, in the array, of the rows of a mask."""
+        return np.flatnonzero(mask) if self._rows is None else self._rows[mask]
 
 
 def is_mapped(array: Any) -> bool:

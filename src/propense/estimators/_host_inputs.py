@@ -1,6 +1,7 @@
 """Reading what lies in this process's memory: arrays, lists, data frames, SciPy's sparse matrices."""
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 from propense.estimators._labels import LabelReader
-from propense.estimators._readers import LARGEST
+from propense.estimators._readers import LARGEST, place
 
 __all__ = ["HostReader"]
+
+# Rows looked at together where something is wrong with them.
+_BLOCK = 4096
 
 
 class HostReader:
@@ -67,22 +71,32 @@ class HostReader:
 
 
 def _check_finite(estimator: Any, features: Any) -> None:
-    entries = features.data if sp.issparse(features) else features
+    entries = features.data[:, np.newaxis] if sp.issparse(features) else features
     # NaN, inf and what is too large show in the extremes, which take no memory to find.
     if entries.size == 0 or max(float(entries.max()), -float(entries.min())) < LARGEST:
         return
-    bad = ~np.isfinite(entries)
-    wrong = f"{int(bad.sum())} entries that are NaN or infinite, the first"
+    wrong, where = _find(lambda block: ~np.isfinite(block), entries)
+    what = f"{wrong} entries that are NaN or infinite, the first"
     way_out = "Impute or drop them, for instance with sklearn.impute.SimpleImputer."
-    if not bad.any():
-        bad = np.abs(entries) >= LARGEST
-        wrong = f"{int(bad.sum())} entries whose squares are too large to work with, the first"
+    if not wrong:
+        wrong, where = _find(lambda block: np.abs(block) >= LARGEST, entries)
+        what = f"{wrong} entries whose squares are too large to work with, the first"
         way_out = "Scale the column."
-    where = np.argwhere(bad)[0]
-    row, column = where if entries is features else (features.tocoo().row[where[0]], features.indices[where[0]])
-    names = getattr(estimator, "feature_names_in_", None)
-    name = f"column {column}" if names is None else f"column {names[column]!r}"
-    raise InvalidFeatures(f"X holds {wrong} ({entries[tuple(where)]}) at row {row}, {name}. {way_out}")
+    value = entries[where]
+    if sp.issparse(features):
+        where = features.tocoo().row[where[0]], features.indices[where[0]]
+    raise InvalidFeatures(f"X holds {what} ({value}) at {place(estimator, *where)}. {way_out}")
+
+
+def _find(bad: Callable[[NDArray[Any]], NDArray[np.bool_]], entries: NDArray[Any]) -> tuple[int, tuple[int, int]]:
+    """How many entries are bad, and where the first is; block by block, since X may be larger than memory."""
+    count, first = 0, (-1, -1)
+    for start in range(0, len(entries), _BLOCK):
+        found = np.argwhere(bad(entries[start : start + _BLOCK]))
+        if len(found) and not count:
+            first = start + int(found[0, 0]), int(found[0, 1])
+        count += len(found)
+    return count, first
 
 
 def _check_lengths(features: Any, other: NDArray[Any], error_type: type[ValueError]) -> None:

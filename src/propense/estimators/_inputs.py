@@ -104,19 +104,18 @@ def read_sample(
     weights = None if sample_weight is None else _read_weights(reader, sample_weight, features)
     if propensity is not None:
         propensity = _read_propensity(reader, propensity, features, labelled)
-    rows = None
+    design, rows = as_design(features), None
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
-        rows, features, labelled, weights, propensity = reader.keep(
-            weights > 0, features, labelled, weights, propensity
-        )
+        design = design.take(weights > 0)
+        rows, labelled, weights, propensity = reader.keep(weights > 0, labelled, weights, propensity)
         if not bool(labelled.any()):
             raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
         if bool(labelled.all()):
             raise NoUnlabelledInstances(
                 f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
             )
-    return Sample(as_design(features), labelled, weights, rows, propensity, _read_columns(estimator)), classes
+    return Sample(design, labelled, weights, rows, propensity, _read_columns(estimator)), classes
 
 
 def read_features(estimator: Any, X: Any) -> Design:

@@ -8,7 +8,7 @@ from propense._maths.arrays import Rows
 from propense.errors import InvalidInput
 from propense.estimators._labels import LabelReader
 
-__all__ = ["LARGEST", "Reader"]
+__all__ = ["LARGEST", "Reader", "place"]
 
 # Sums of squares of anything smaller stay far inside float64.
 LARGEST = 1e100
@@ -29,5 +29,11 @@ class Reader(Protocol):
     def read_numbers(self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]) -> Rows:
         """One finite number per row, from an array or from one number for all."""
 
-    def keep(self, mask: Rows, *arrays: Any) -> list[Any]:
-        """The numbers of the rows of a mask, then those rows of each array; None stays None."""
+    def keep(self, mask: Rows, *arrays: Rows | None) -> list[Any]:
+        """The numbers of the rows of a mask, then those of each array; None stays None."""
+
+
+def place(estimator: Any, row: int, column: int) -> str:
+    """Where an entry stands, in words."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return f"row {row}, " + (f"column {column}" if names is None else f"column {names[column]!r}")
