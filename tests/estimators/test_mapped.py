@@ -39,8 +39,8 @@ def test_rows_of_no_weight_and_columns_left_out(problem, rng):
 
 @pytest.mark.parametrize("options", [{}, {"propensity_features": list(range(63))}], ids=["all columns", "most columns"])
 def test_the_fit_takes_a_small_part_of_the_array_in_memory(rng, options, monkeypatch):
-    X = mapped(rng.standard_normal((50_000, 64)).astype(np.float32))
-    s = (X[:, 0] > 1) & (rng.random(len(X)) < 0.3)
+    X = mapped(rng.standard_normal((200_000, 64)).astype(np.float32))
+    s = (X[:, 0] > 1) & (rng.random(len(X)) < 0.03)
     weights = np.where(rng.random(len(X)) < 0.1, 0.0, 1.0)
     monkeypatch.setattr(neighbours, "_SLAB", 1 << 18)
     monkeypatch.setattr(dense, "_BLOCK", 1 << 15)
@@ -50,8 +50,8 @@ def test_the_fit_takes_a_small_part_of_the_array_in_memory(rng, options, monkeyp
         JERM(max_iter=2, **options).fit(X, s, sample_weight=weights)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # Some ten numbers a row, beside blocks: 64 columns of float32 are 32 numbers.
-    assert peak < 0.7 * X.nbytes
+    # Some fifteen numbers a row, beside blocks; 64 columns of float32 are 32 numbers.
+    assert peak < 0.5 * X.nbytes
 
 
 def test_the_first_bad_entry_of_many_blocks_is_named():

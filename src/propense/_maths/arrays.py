@@ -4,8 +4,9 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Rows", "as_float", "library_of", "namespace", "weigh"]
+__all__ = ["Rows", "as_float", "is_in", "library_of", "namespace", "weigh"]
 
 # One number per row of the feature matrix, in whatever library the matrix lives.
 Rows = Any
@@ -26,6 +27,12 @@ def as_float(rows: Rows) -> Rows:
     if namespace(rows) is np:
         return rows.astype(np.float64, copy=False)
     return rows.double()
+
+
+def is_in(rows: Rows, values: NDArray[np.float64]) -> Rows:
+    """Whether each number is one of `values`, which are on the host."""
+    xp = namespace(rows)
+    return np.isin(rows, values) if xp is np else xp.isin(rows, xp.as_tensor(values, device=rows.device))
 
 
 def weigh(values: Rows, weights: Rows | None) -> Rows:

@@ -13,9 +13,9 @@ from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._likely import best_rows, fit_propensity_on, rows_above, rows_from
 from propense.estimators._logistic import check_width, choose_solver, fit_logistic
-from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option
+from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor, Predictor
-from propense.estimators._spies import find_spies, spy_threshold
+from propense.estimators._spies import Spies, find_spies, spy_threshold
 
 __all__ = ["JERM"]
 
@@ -59,6 +59,10 @@ class JERM(BasePUClassifier):
     spy_quantile : float, default=0.0
         The threshold is this quantile, over the labelled rows, of h at their spies. 0 is the paper's minimum. On
         overlapping classes the minimum lets nearly everybody into P̂ (see ``positives_path_``); try 0.05 or 0.1 there.
+    spy_sample : int, default=None
+        Look for the spies of so many labelled rows only, drawn at random. None is all of them, the paper's. The search
+        takes time in proportion to labelled × unlabelled rows, at a million rows more than all else: a few thousand
+        labelled rows set nearly the same threshold. A minimum over fewer rows is higher: with small samples P̂ shrinks.
     max_iter : int, default=100
         At most this many rounds.
     tol : float, default=None
@@ -67,6 +71,8 @@ class JERM(BasePUClassifier):
         above `tol`; None is 1e-8.
     max_steps : int, default=None
         At most this many steps for β in one round. None is the published 200 for early-stopped "mm", otherwise 1 000.
+    random_state : int, RandomState instance or None, default=None
+        Draws the ``spy_sample``; of no effect without one.
 
     Attributes
     ----------
@@ -134,9 +140,11 @@ class JERM(BasePUClassifier):
         "propensity_ridge": Number(0.0),
         "propensity_estimator": ClassifierOption(),
         "spy_quantile": Number(0.0, 1.0),
+        "spy_sample": Count(optional=True),
         "max_iter": Count(),
         "tol": Number(0.0, optional=True),
         "max_steps": Count(optional=True),
+        "random_state": Seed(),
     }
 
     def __init__(
@@ -150,9 +158,11 @@ class JERM(BasePUClassifier):
         propensity_estimator: Any = None,
         propensity_features: Any = None,
         spy_quantile: float = 0.0,
+        spy_sample: int | None = None,
         max_iter: int = 100,
         tol: float | None = None,
         max_steps: int | None = None,
+        random_state: Any = None,
     ) -> None:
         self.decision = decision
         self.variant = variant
@@ -162,14 +172,16 @@ class JERM(BasePUClassifier):
         self.propensity_estimator = propensity_estimator
         self.propensity_features = propensity_features
         self.spy_quantile = spy_quantile
+        self.spy_sample = spy_sample
         self.max_iter = max_iter
         self.tol = tol
         self.max_steps = max_steps
+        self.random_state = random_state
 
     def _fit(self, sample: Sample) -> Model:
         design = sample.design
         check_width(self, self._solver(design.shape[1]), design.shape[1])
-        spies = find_spies(sample)
+        spies = find_spies(sample, self.spy_sample, self.random_state)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
         risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
@@ -194,7 +206,7 @@ class JERM(BasePUClassifier):
                 model, settled = fit_propensity_on(sample, likely, learner, model)
                 propensity = sample.log_odds(model)
                 risk = risk.holding(propensity)
-        self.spies_ = sample.numbers(np.unique(spies))
+        self.spies_ = sample.numbers(np.unique(spies.rows))
         self.positives_path_ = np.asarray(shares)
         converged = repeats and settled and solution.converged
         return Model(LogisticPredictor(beta), model, len(risks), converged, risks)
@@ -213,7 +225,7 @@ class JERM(BasePUClassifier):
             return "mm" if self.variant == "published" else choose_solver(p)
         return self.solver
 
-    def _likely(self, sample: Sample, spies: NDArray[np.intp], class_log_odds: Any, propensity: Any) -> Any:
+    def _likely(self, sample: Sample, spies: Spies, class_log_odds: Any, propensity: Any) -> Any:
         """The unlabelled part of P̂ (lines 7 and 8)."""
         hidden = sample.design.hold(hidden_log_odds(class_log_odds, propensity))
         threshold = spy_threshold(sample, spies, hidden, self.spy_quantile)
