@@ -17,7 +17,7 @@ _NAMED = 12
 def show_fit(found: TableFit, name: str) -> None:
     """Rows and columns, the method beside the naive baseline, who is under-labelled, and what to beware of."""
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    n, labelled = len(found.labelled), int(found.labelled.sum())
+    n, labelled = found.counts.rows, found.counts.labelled
     said = "" if found.model is None else f" ({found.model.label})"
     console.print(f"{name}: {n:,} rows, {labelled:,} labelled{said}.")
     for kind, words in (("number", "numbers"), ("truth", "true/false"), ("category", "categories")):
@@ -32,7 +32,7 @@ def show_fit(found: TableFit, name: str) -> None:
 
 
 def _estimates(found: TableFit) -> Table:
-    n, labelled = len(found.labelled), int(found.labelled.sum())
+    n, labelled = found.counts.rows, found.counts.labelled
     table = Table(title="How many are positive?")
     table.add_column("")
     table.add_column("unlabelled taken for negative (naive)", justify="right")
@@ -42,11 +42,11 @@ def _estimates(found: TableFit) -> Table:
     for words, naive, ours in (
         ("positives", _share(labelled, n), _share(estimator.prior_ * n, n)),
         ("of them labelled", "100 %", _percent(estimator.label_frequency_)),
-        ("hidden among the unlabelled", "0", f"{float(found.scores.hidden[~found.labelled].sum()):,.0f}"),
+        ("hidden among the unlabelled", "0", f"{found.counts.hidden:,.0f}"),
         (
             f"called positive: posterior above {cut}",
-            f"{int(found.naive_positive.sum()):,}",
-            f"{int(found.positive.sum()):,}",
+            f"{found.counts.naive_positive:,}",
+            f"{found.counts.positive:,}",
         ),
     ):
         table.add_row(words, naive, ours)

@@ -144,7 +144,7 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
     if model is not None:
         from propense.model_files import save
 
-        save(found.model, model, about={"table": table.name, "rows": len(found.labelled)})
+        save(found.model, model, about={"table": table.name, "rows": found.counts.rows})
         words.append(f"Wrote the model {model}.")
     if report is not None:
         from propense.report import gather_fit, render_fit

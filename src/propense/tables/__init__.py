@@ -1,16 +1,18 @@
 """For the person with a table: files read and written in batches, columns understood, a model of them."""
 
 from propense.tables.files import TableFile, TableWriter, written_whole
-from propense.tables.fit import METHODS, TableFit, explain, fit_table
+from propense.tables.fit import Counts, TableFit, explain, fit_table
 from propense.tables.groups import Group, Grouping
 from propense.tables.labels import Label
 from propense.tables.model import Scores, TableModel
+from propense.tables.outset import METHODS
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 
 __all__ = [
     "METHODS",
     "Column",
+    "Counts",
     "Group",
     "Grouping",
     "Label",

@@ -39,11 +39,11 @@ def oddities(schema: Schema, matrix: NDArray[np.float64], labelled: NDArray[np.b
     return notes
 
 
-def doubts(estimator: BasePUClassifier, labelled: NDArray[np.bool_]) -> list[str]:
-    """What speaks against the result."""
+def doubts(estimator: BasePUClassifier, labelled: int) -> list[str]:
+    """What speaks against the result of a fit with so many labelled rows."""
     found = []
-    if labelled.sum() < _FEW_LABELS:
-        found.append(f"Labelled rows: {int(labelled.sum())}. So few leave every estimate uncertain.")
+    if labelled < _FEW_LABELS:
+        found.append(f"Labelled rows: {labelled}. So few leave every estimate uncertain.")
     taken = getattr(estimator, "positives_path_", None)
     if taken is not None and len(taken) and taken[-1] > _NEARLY_ALL:
         found.append(

@@ -11,30 +11,30 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from propense.errors import InvalidInput, InvalidOption, InvalidTable
-from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin
+from propense.errors import InvalidInput
+from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._labels import read_labels
 from propense.tables.cells import as_text
 from propense.tables.doubts import doubts, oddities
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
-from propense.tables.model import ADDED, Scores, TableModel, scores_of
-from propense.tables.preparation import make_preparation, places_of, prepared_columns
-from propense.tables.schema import Column, Schema, infer_schema
+from propense.tables.model import Scores, TableModel, scores_of
+from propense.tables.outset import Choices, check_columns, fit_noting, set_out
+from propense.tables.schema import Column, Schema
 
-__all__ = ["METHODS", "TableFit", "explain", "fit_table"]
+__all__ = ["Counts", "TableFit", "explain", "fit_table", "look_at", "naive_beside", "row_names"]
 
-# By the names of the command line, each as it should be rather than as it was published.
-METHODS: dict[str, type[BasePUClassifier]] = {
-    "jerm": JERM,
-    "joint-mle": JointMLE,
-    "lbe": LBE,
-    "naive": Naive,
-    "pglin": PGLin,
-    "sar-em": SAREM,
-    "tm": TM,
-}
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows there are, are labelled, are expected to be positive though unlabelled, and are called positive."""
+
+    rows: int
+    labelled: int
+    hidden: float
+    naive_positive: int
+    positive: int
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class TableFit:
         The names of the rows.
     notes : list of str
         What the reader should know: columns left out, warnings of the fit, assumptions that look broken.
+    counts : Counts
+        Of all rows of the fit. Where the table is larger than memory, all else of a row's size is of a sample of them.
     """
 
     estimator: BasePUClassifier
@@ -79,6 +81,7 @@ class TableFit:
     groups: list[Grouping]
     ids: NDArray[Any] | None
     notes: list[str]
+    counts: Counts
 
     @property
     def expected(self) -> NDArray[np.float64]:
@@ -133,25 +136,34 @@ def fit_table(
     -------
     TableFit
     """
-    names = _feature_columns(table.column_names, label, id, drop, categorical, where)
+    choices = Choices(
+        label,
+        positive,
+        id,
+        drop,
+        categorical,
+        method,
+        decision,
+        propensity_features,
+        parameters or {},
+        points,
+    )
+    check_columns(table.column_names, choices, where)
     said = read_label(table.column(label), label, where, positive)
     labelled = said.read(table.column(label), where)
-    schema, empty = infer_schema(table, names, where, categorical, points=points)
-    if not schema.columns:
-        raise InvalidTable(f"{where} has no column left to learn from.")
-    matrix = schema.encode(table, where)
-    preparation = make_preparation(schema).fit(matrix)
-    estimator = _make(method, decision, propensity_features, parameters or {}, prepared_columns(schema, preparation))
-    model = TableModel(said, id, schema, preparation, estimator)
-    features = model.prepare(matrix)
-    notes = [f"The column {name!r} is empty and was left out." for name in empty]
-    notes += oddities(schema, matrix, labelled, features.shape[1])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        estimator.fit(features, labelled)
-    notes += [str(warning.message) for warning in caught]
-    ids = None if id is None else np.asarray(as_text(table.column(id)).fill_null("").to_pylist(), dtype=object)
-    return _look_at(estimator, features, labelled, schema, matrix, model=model, ids=ids, notes=notes)
+    outset = set_out(table, choices, said, where)
+    estimator, features = outset.model.estimator, outset.model.prepare(outset.matrix)
+    notes = outset.notes + oddities(outset.model.schema, outset.matrix, labelled, features.shape[1])
+    notes += fit_noting(estimator, features, labelled)
+    ids = None if id is None else row_names(table, id)
+    return look_at(
+        estimator, features, labelled, outset.model.schema, outset.matrix, model=outset.model, ids=ids, notes=notes
+    )
+
+
+def row_names(table: Any, column: str) -> NDArray[Any]:
+    """The cells of a column that names the rows."""
+    return np.asarray(as_text(table.column(column)).fill_null("").to_pylist(), dtype=object)
 
 
 def explain(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
@@ -183,10 +195,10 @@ def explain(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
     matrix = np.asarray(X, dtype=np.float64) if dense else np.empty((len(labelled), 0))
     schema = Schema(tuple(Column(str(name), "number") for name in (names if dense else [])))
     notes = [] if estimator.converged_ else [estimator._complaint()]
-    return _look_at(estimator, X, labelled, schema, matrix, ids=None if ids is None else np.asarray(ids), notes=notes)
+    return look_at(estimator, X, labelled, schema, matrix, ids=None if ids is None else np.asarray(ids), notes=notes)
 
 
-def _look_at(
+def look_at(
     estimator: BasePUClassifier,
     features: Any,
     labelled: NDArray[np.bool_],
@@ -196,13 +208,17 @@ def _look_at(
     model: TableModel | None = None,
     ids: NDArray[Any] | None = None,
     notes: list[str],
+    naive: Naive | None = None,
+    counts: Counts | None = None,
 ) -> TableFit:
-    """The fit with all that follows from it, and the naive one beside it."""
+    """The fit with all that follows from it for some rows, and the naive one beside it."""
     scores = scores_of(estimator, features)
-    with warnings.catch_warnings():
-        # What is wrong with the baseline is not what the reader came for.
-        warnings.simplefilter("ignore")
-        naive = Naive(decision=estimator.decision).fit(features, labelled)
+    naive = naive_beside(estimator, features, labelled) if naive is None else naive
+    naive_positive = np.asarray(naive.predict(features))
+    positive = np.asarray(estimator.predict(features) == estimator.classes_[1])
+    if counts is None:
+        hidden = float(scores.hidden[~labelled].sum())
+        counts = Counts(len(labelled), int(labelled.sum()), hidden, int(naive_positive.sum()), int(positive.sum()))
     return TableFit(
         estimator,
         model,
@@ -211,62 +227,18 @@ def _look_at(
         labelled,
         scores,
         naive,
-        np.asarray(naive.predict(features)),
-        np.asarray(estimator.predict(features) == estimator.classes_[1]),
+        naive_positive,
+        positive,
         group_labels(schema, matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
         ids,
-        [*notes, *doubts(estimator, labelled)],
+        [*notes, *doubts(estimator, counts.labelled)],
+        counts,
     )
 
 
-def _feature_columns(
-    columns: Sequence[str], label: str, id: str | None, drop: Sequence[str], categorical: Sequence[str], where: str
-) -> list[str]:
-    """The columns to learn from; every name that was given must be one of the table's."""
-    given = [("label", label), *(("id", name) for name in [id] if name is not None)]
-    given += [("drop", name) for name in drop] + [("categorical", name) for name in categorical]
-    for option, name in given:
-        if name not in columns:
-            raise InvalidTable(
-                f"{where} has no column {name!r} (--{option}). It has: {', '.join(map(repr, columns[:20]))}"
-                f"{' …' if len(columns) > 20 else ''}."
-            )
-    if id == label:
-        raise InvalidTable(f"{where}, column {label!r} cannot be both the label and the id.")
-    left = [name for name in columns if name not in {label, id, *drop}]
-    taken = [name for name in left if name in ADDED]
-    if taken:
-        raise InvalidTable(f"{where} has a column {taken[0]!r}, a name that propense score writes. Rename it.")
-    index = next((name for name in left if name.startswith("__index_level_")), None)
-    if index is not None:
-        raise InvalidTable(f"{where}, column {index!r} is pandas' own row numbers. Leave it out: --drop {index}")
-    if "" in left:
-        raise InvalidTable(
-            f"{where}, column {columns.index('') + 1} has no name; row numbers saved with the table, perhaps. Leave it "
-            "out: --drop ''"
-        )
-    return left
-
-
-def _make(
-    method: str,
-    decision: str,
-    propensity_features: Sequence[str] | None,
-    parameters: dict[str, Any],
-    prepared: Sequence[tuple[str, str]],
-) -> BasePUClassifier:
-    if method not in METHODS:
-        raise InvalidOption(f"There is no method {method!r}. There are: {', '.join(METHODS)}.")
-    estimator = METHODS[method](decision=decision)
-    known = estimator.get_params()
-    unknown = [name for name in parameters if name not in known]
-    if unknown:
-        raise InvalidOption(f"{type(estimator).__name__} has no parameter {unknown[0]!r}. It has: {', '.join(known)}.")
-    if "random_state" in known:
-        estimator.set_params(random_state=0)
-    estimator.set_params(**parameters)
-    if propensity_features is not None:
-        if "propensity_features" not in known:
-            raise InvalidOption(f"The method {method} fits no propensity of its own: it takes no propensity features.")
-        estimator.set_params(propensity_features=places_of(propensity_features, prepared))
-    return estimator
+def naive_beside(estimator: BasePUClassifier, features: Any, labelled: Any) -> Naive:
+    """The baseline, cut as the estimator cuts."""
+    with warnings.catch_warnings():
+        # What is wrong with the baseline is not what the reader came for.
+        warnings.simplefilter("ignore")
+        return Naive(decision=estimator.decision).fit(features, labelled)
