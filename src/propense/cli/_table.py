@@ -1,6 +1,7 @@
 """`propense fit`, `score`, `inspect` and `methods`: a table and the models of it."""
 
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["fit", "inspect", "methods", "score"]
 
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet or Arrow; the name tells which.")]
+Tables = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet, Arrow, or a folder of Parquet files.")
+]
 Decimal = Annotated[
     str | None, typer.Option("--decimal", help="How decimals are written in a CSV file: a point or a comma.")
 ]
@@ -21,7 +25,7 @@ ModelFile = Annotated[Path, typer.Option("--model", help="A model file of propen
 
 
 def fit(
-    table: Table,
+    table: Tables,
     label: Annotated[str, typer.Option("--label", help="The column that says who is labelled: 1/0, yes/empty, …")],
     positive: Annotated[
         str | None, typer.Option("--positive", help="The value that means labelled, where that is not plain.")
@@ -47,33 +51,40 @@ def fit(
         list[str] | None,
         typer.Option("--set", help="A parameter of the method: NAME=VALUE, such as spy_quantile=0.1; may be repeated."),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            help="Work on Parquet larger than memory: local (processes on this machine) or a scheduler's address.",
+        ),
+    ] = None,
     model: Annotated[Path | None, typer.Option("--model", help="Write the model to this file.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page to read to this file (HTML).")] = None,
 ) -> None:
     """Learn from a table in which some rows are labelled who is positive, and who gets labelled."""
     from propense.cli._fit_summary import show_fit
-    from propense.tables import TableFile, fit_table
+    from propense.tables import Choices, TableFile, TableFolder
 
-    source = TableFile(table, _decimal(decimal))
+    in_pieces = dask is not None or table.is_dir()
+    source = TableFolder(table) if in_pieces else TableFile(table, _decimal(decimal))
     _keep_apart([table], {"--model": model, "--report": report})
     if report is not None:
         from propense.report import check_extra
 
         check_extra()
-    found = fit_table(
-        source.plain(source.read(), leave=[name for name in (id, label) if name is not None]),
+    choices = Choices(
         label,
-        where=str(table),
-        positive=positive,
-        id=id,
-        drop=drop or [],
-        categorical=categorical or [],
-        method=method,
-        decision=decision,
-        propensity_features=None if propensity_features is None else _names(propensity_features, source.columns),
-        parameters=_parameters(settings or []),
+        positive,
+        id,
+        drop or [],
+        categorical or [],
+        method,
+        decision,
+        None if propensity_features is None else _names(propensity_features, source.columns),
+        _parameters(settings or []),
         points=decimal is not None,
     )
+    found = _fit(source, choices, dask)
     written = _write_fit(found, table, model, report)
     show_fit(found, table.name)
     print(*written, sep="\n")
@@ -136,6 +147,22 @@ def methods() -> None:
     for name, method in METHODS.items():
         shown.add_row(name, method.__name__, (method.__doc__ or "").splitlines()[0])
     Console().print(shown)
+
+
+def _fit(source: Any, choices: Any, dask: str | None) -> "TableFit":
+    """Fit in this process, or on Dask."""
+    if dask is not None:
+        from propense.tables import fit_folder, on_dask
+
+        with on_dask(dask):
+            return fit_folder(source, choices)
+    from propense.tables import TableFile, fit_table
+
+    cells = source.read()
+    if isinstance(source, TableFile):
+        cells = source.plain(cells, leave=[name for name in (choices.id, choices.label) if name is not None])
+    said = {field.name: getattr(choices, field.name) for field in fields(choices)}
+    return fit_table(cells, said.pop("label"), where=str(source.path), **said)
 
 
 def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path | None) -> list[str]:

@@ -2,15 +2,18 @@
 
 from propense.tables.files import TableFile, TableWriter, written_whole
 from propense.tables.fit import Counts, TableFit, explain, fit_table
+from propense.tables.folder import TableFolder
+from propense.tables.folder_fit import fit_folder, on_dask
 from propense.tables.groups import Group, Grouping
 from propense.tables.labels import Label
 from propense.tables.model import Scores, TableModel
-from propense.tables.outset import METHODS
+from propense.tables.outset import METHODS, Choices
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 
 __all__ = [
     "METHODS",
+    "Choices",
     "Column",
     "Counts",
     "Group",
@@ -21,10 +24,13 @@ __all__ = [
     "Scores",
     "TableFile",
     "TableFit",
+    "TableFolder",
     "TableModel",
     "TableWriter",
     "explain",
+    "fit_folder",
     "fit_table",
+    "on_dask",
     "score_file",
     "written_whole",
 ]

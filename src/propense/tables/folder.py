@@ -1,0 +1,119 @@
+"""A folder of Parquet files: one table in pieces, which no process reads whole."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense.errors import InvalidTable
+from propense.tables.files import TableFile, need_arrow
+
+__all__ = ["Piece", "TableFolder"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A row group of a file: what is read at once.
+
+    Attributes
+    ----------
+    path : Path
+    group : int
+        Its number in the file.
+    first_row : int
+        The number of its first row in the file.
+    rows : int
+    """
+
+    path: Path
+    group: int
+    first_row: int
+    rows: int
+
+    def read(self, columns: list[str]) -> Any:
+        """Some columns of its rows, as an Arrow table."""
+        from pyarrow import ArrowException, parquet
+
+        try:
+            with parquet.ParquetFile(self.path) as file:
+                return file.read_row_group(self.group, columns=columns)
+        except (ArrowException, OSError) as error:
+            raise InvalidTable(f"{self.path}, row group {self.group}, cannot be read: {error}") from None
+
+
+class TableFolder:
+    """The Parquet files of a folder and of those within it, in the order of their names, as one table.
+
+    Parameters
+    ----------
+    path : Path
+        A folder, or one Parquet file. What begins with a point or an underscore is left out.
+    """
+
+    def __init__(self, path: Path) -> None:
+        need_arrow()
+        self.path = Path(path)
+        hidden = (".", "_")
+        _check(self.path)
+        files = [
+            file
+            for file in sorted(self.path.rglob("*.parquet"))
+            if not any(part.startswith(hidden) for part in file.relative_to(self.path).parts)
+        ]
+        files = [self.path] if self.path.is_file() else files
+        if not files:
+            raise InvalidTable(f"{self.path} holds no Parquet file (*.parquet).")
+        self.columns = TableFile(files[0]).columns
+        for file in files[1:]:
+            self._check_like(file, files[0])
+        self.pieces = [piece for file in files for piece in _pieces(file)]
+        self.rows = sum(piece.rows for piece in self.pieces)
+        if not self.rows:
+            raise InvalidTable(f"{self.path} holds no rows.")
+
+    def read(self) -> Any:
+        """The whole table in memory."""
+        import pyarrow as pa
+
+        tables = [piece.read(self.columns) for piece in self.pieces]
+        return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+
+    def starts(self) -> NDArray[np.intp]:
+        """The number of the first row of each piece in the whole table."""
+        return np.cumsum([0, *(piece.rows for piece in self.pieces[:-1])])
+
+    def draw(self, count: int, seed: int) -> list[NDArray[np.intp]]:
+        """Rows of each piece, `count` in all, each row of the table as likely as any other, in order."""
+        chosen = np.random.default_rng(seed).choice(self.rows, min(count, self.rows), replace=False)
+        chosen.sort()
+        starts = self.starts()
+        parts = np.split(chosen, np.searchsorted(chosen, starts[1:]))
+        return [part - start for part, start in zip(parts, starts, strict=True)]
+
+    def _check_like(self, file: Path, first: Path) -> None:
+        columns = TableFile(file).columns
+        odd = sorted(set(columns) ^ set(self.columns))
+        if odd:
+            lacks = file if odd[0] in self.columns else first
+            raise InvalidTable(f"{lacks} has no column {odd[0]!r}, which {file if lacks == first else first} has.")
+
+
+def _check(path: Path) -> None:
+    if not path.exists():
+        raise InvalidTable(f"{path}: there is no such folder.")
+    if path.is_file() and path.suffix != ".parquet":
+        raise InvalidTable(f"{path} is neither a folder of Parquet files nor one such file, which --dask reads.")
+
+
+def _pieces(file: Path) -> Iterator[Piece]:
+    from pyarrow import parquet
+
+    about, first_row = parquet.read_metadata(file), 0
+    for group in range(about.num_row_groups):
+        rows = about.row_group(group).num_rows
+        if rows:
+            yield Piece(file, group, first_row, rows)
+        first_row += rows
