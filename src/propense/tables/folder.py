@@ -99,6 +99,16 @@ class TableFolder:
         if odd:
             lacks = file if odd[0] in self.columns else first
             raise InvalidTable(f"{lacks} has no column {odd[0]!r}, which {file if lacks == first else first} has.")
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        kinds = [parquet.read_schema(each) for each in (first, file)]
+        for name in columns:
+            try:
+                pa.unify_schemas([pa.schema([kind.field(name)]) for kind in kinds], promote_options="permissive")
+            except pa.ArrowException:
+                one, other = (kind.field(name).type for kind in kinds)
+                raise InvalidTable(f"{file}, column {name!r}, holds {other} where {first} holds {one}.") from None
 
 
 def _check(path: Path) -> None:

@@ -1,0 +1,128 @@
+"""A folder of Parquet files: one table, fitted in memory or with Dask."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from propense.errors import InvalidOption, InvalidTable, NoLabelledInstances
+from propense.tables import Choices, TableFolder, fit_folder, fit_table, on_dask
+
+dask = pytest.importorskip("dask")
+
+CHOICES = Choices("reported", id="patient", method="sar-em")
+
+
+@pytest.fixture
+def folder(tmp_path, clinic):
+    """The clinic's table in three files, one of two row groups and an empty one, with what is no part of it."""
+    home = tmp_path / "clinic"
+    (home / "later").mkdir(parents=True)
+    parquet.write_table(clinic.slice(0, 250), home / "a.parquet", row_group_size=200)
+    parquet.write_table(clinic.slice(250, 0), home / "b.parquet")
+    parquet.write_table(clinic.slice(250), home / "later" / "c.parquet")
+    (home / "_metadata").mkdir()
+    parquet.write_table(clinic.slice(0, 5), home / "_metadata" / "x.parquet")
+    (home / "notes.txt").write_text("no table")
+    return home
+
+
+@pytest.fixture(autouse=True)
+def here():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def test_the_pieces_are_the_table(folder, clinic):
+    pieces = TableFolder(folder)
+    assert [(piece.path.name, piece.group, piece.first_row, piece.rows) for piece in pieces.pieces] == [
+        ("a.parquet", 0, 0, 200),
+        ("a.parquet", 1, 200, 50),
+        ("c.parquet", 0, 0, 350),
+    ]
+    assert pieces.rows == 600
+    assert pieces.read().equals(clinic.combine_chunks())
+
+
+def test_rows_are_drawn_alike_from_all_pieces(folder):
+    pieces = TableFolder(folder)
+    counts = np.zeros(600)
+    for seed in range(200):
+        drawn = pieces.draw(60, seed)
+        assert [len(part) == len(set(part.tolist())) for part in drawn] == [True] * 3
+        for part, start in zip(drawn, pieces.starts(), strict=True):
+            counts[part + start] += 1
+    assert counts.sum() == 200 * 60
+    # Binomial(200, 1/10) for every row.
+    assert counts.mean() == 20
+    assert counts.var() == pytest.approx(18, rel=0.25)
+    assert np.concatenate(pieces.draw(10**6, 0)).size == 600
+
+
+def test_a_fit_in_pieces_is_the_fit_of_the_table(folder, clinic):
+    whole = fit_table(clinic, "reported", id="patient", method="sar-em")
+    found = fit_folder(TableFolder(folder), CHOICES)
+    np.testing.assert_allclose(found.estimator.coef_, whole.estimator.coef_, atol=1e-6)
+    assert found.estimator.prior_ == pytest.approx(whole.estimator.prior_, abs=1e-7)
+    assert found.counts.rows == 600
+    assert found.counts.hidden == pytest.approx(whole.counts.hidden, abs=1e-4)
+    assert (found.counts.labelled, found.counts.positive) == (whole.counts.labelled, whole.counts.positive)
+    assert found.counts.naive_positive == whole.counts.naive_positive
+    np.testing.assert_allclose(found.scores.hidden, whole.scores.hidden, atol=1e-6)
+    assert found.ids.tolist() == whole.ids.tolist()
+    assert found.notes == whole.notes
+
+
+def test_a_sample_understands_and_all_rows_count(folder, clinic):
+    whole = fit_table(clinic, "reported", id="patient", method="sar-em")
+    found = fit_folder(TableFolder(folder), Choices("reported", drop=["patient"], method="sar-em"), sample=300)
+    assert len(found.labelled) == 300
+    assert found.counts.rows == 600
+    assert found.counts.labelled == whole.counts.labelled
+    # Medians and scales are of 300 rows; the fit is of 600.
+    assert found.estimator.prior_ == pytest.approx(whole.estimator.prior_, abs=0.02)
+    assert any("a sample of 300 of 600 rows" in note for note in found.notes)
+    # Rows are named by their number in the whole table, from 1.
+    first = int(found.ids[0]) - 1
+    assert found.matrix[0, 0] == clinic.column("age")[first].as_py()
+    np.testing.assert_allclose(found.model.score(clinic.slice(first, 1)).hidden, found.scores.hidden[:1], rtol=1e-12)
+
+
+def test_what_is_no_such_folder_is_refused_in_words(folder, tmp_path, clinic):
+    with pytest.raises(InvalidTable, match="there is no such folder"):
+        TableFolder(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidTable, match=r"holds no Parquet file"):
+        TableFolder(tmp_path / "empty")
+    with pytest.raises(InvalidTable, match="neither a folder of Parquet files nor one such file"):
+        TableFolder(folder / "notes.txt")
+    with pytest.raises(InvalidTable, match=r"b\.parquet holds no rows"):
+        TableFolder(folder / "b.parquet")
+    parquet.write_table(clinic.drop_columns("bmi"), folder / "d.parquet")
+    with pytest.raises(InvalidTable, match=r"d\.parquet has no column 'bmi', which .*a\.parquet has"):
+        TableFolder(folder)
+    (folder / "d.parquet").write_bytes(b"PAR1 torn")
+    with pytest.raises(InvalidTable, match=r"d\.parquet cannot be read as parquet"):
+        TableFolder(folder)
+
+
+def test_bad_cells_and_labels_are_told_with_their_file(folder, clinic):
+    with pytest.raises(InvalidTable, match=r"no column 'told' \(--label\)"):
+        fit_folder(TableFolder(folder), Choices("told"))
+    words = pa.array(["?"] * 10)
+    odd = clinic.slice(0, 10).set_column(clinic.column_names.index("age"), "age", words)
+    parquet.write_table(odd, folder / "z.parquet")
+    with pytest.raises(InvalidTable, match=r"z\.parquet, column 'age', holds string where .*a\.parquet holds double"):
+        TableFolder(folder)
+    (folder / "z.parquet").unlink()
+    nobody = clinic.set_column(clinic.column_names.index("reported"), "reported", pa.array(["no"] * 600))
+    for file in folder.rglob("?.parquet"):
+        file.unlink()
+    parquet.write_table(nobody, folder / "a.parquet")
+    with pytest.raises(NoLabelledInstances, match="holds no labelled row"):
+        fit_folder(TableFolder(folder), CHOICES)
+
+
+def test_no_scheduler_there_is_said():
+    with pytest.raises(InvalidOption, match="--dask nonsense://x: no scheduler answers there"), on_dask("nonsense://x"):
+        pass
