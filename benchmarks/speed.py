@@ -124,7 +124,7 @@ def at_the_limit(X: NDArray[Any], s: NDArray[Any], counts: dict[str, int]) -> fl
     # A cross-product of a matrix with itself is half a product.
     squares = (counts["gram"] + counts["curve"]) * n * p**2 / product_rate()
     spies = 2 * int(s.sum()) * int((1 - s).sum()) * p / product_rate(np.float32)
-    return passes * once + squares + spies
+    return float(passes * once + squares + spies)
 
 
 def measure(size: str, kind: str) -> None:
