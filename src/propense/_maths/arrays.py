@@ -1,11 +1,13 @@
 """Which library computes on an array, and the few operations that each spells otherwise."""
 
 import sys
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Rows", "as_float", "library_of", "namespace", "weigh"]
+__all__ = ["Rows", "as_float", "by_block", "library_of", "namespace", "weigh"]
 
 # One number per row of the feature matrix, in whatever library the matrix lives.
 Rows = Any
@@ -19,6 +21,22 @@ def library_of(value: Any) -> str:
 def namespace(array: Rows) -> Any:
     """The module whose functions take `array`: torch for its tensors, NumPy for all else."""
     return sys.modules["torch"] if library_of(array) == "torch" else np
+
+
+def by_block(function: Callable[..., Rows]) -> Callable[..., Rows]:
+    """A function of rows to float64 rows that takes Dask arrays a block at a time.
+
+    One task a block for the whole formula, in which `np.errstate` is in force when it is computed.
+    """
+
+    @wraps(function)
+    def apply(*rows: Rows) -> Rows:
+        if "dask" not in sys.modules or all(library_of(each) != "dask" for each in rows):
+            return function(*rows)
+        # Not `function`, which cannot be sent: under its name stands `apply`.
+        return sys.modules["dask.array"].map_blocks(apply, *rows, dtype=np.float64, meta=np.empty(0))
+
+    return apply
 
 
 def as_float(rows: Rows) -> Rows:
