@@ -98,8 +98,9 @@ def test_the_two_factors_can_change_places(design_kind, X, rng):
 
 
 def test_holding_elsewhere_is_a_new_risk_with_the_old_majoriser(design_kind, X, rng):
-    design, labelled = design_kind(X), rng.random(N) < 0.4
-    here, there, coef = rng.normal(size=N), rng.normal(size=N), rng.normal(size=P + 1)
+    design = design_kind(X)
+    labelled, here, there = (design.send(rows) for rows in (rng.random(N) < 0.4, *rng.normal(size=(2, N))))
+    coef = rng.normal(size=P + 1)
     risk = JointRisk(design, labelled, here)
     moved = risk.holding(there)
     assert moved.majoriser() is risk.majoriser()

@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from graphlib import TopologicalSorter
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
-from dask.core import get_dependencies
+from dask.base import get_scheduler
+from dask.core import flatten, get_dependencies
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
@@ -37,14 +39,23 @@ class _Recipe:
     """The tasks that only one block needs; what others need too, or a cluster holds, comes in by its key."""
 
     key: Key
+    # In an order in which they can be run.
     tasks: Graph
     inputs: tuple[Key, ...]
 
     def make(self, values: Sequence[Any]) -> Any:
-        if not self.tasks:
-            return values[0]
-        given = {key: (partial(_same, value),) for key, value in zip(self.inputs, values, strict=True)}
-        return dask.get({**self.tasks, **given}, self.key)
+        made = dict(zip(self.inputs, values, strict=True))
+        for key, task in self.tasks.items():
+            if hasattr(task, "dependencies"):
+                made[key] = task({need: made[need] for need in task.dependencies})
+            elif isinstance(task, np.ndarray):
+                made[key] = task
+            elif isinstance(task, tuple) and len(task) == 2 and task[1] in made:
+                made[key] = task[0](made[task[1]])  # As `layer` writes it.
+            else:
+                # As all tasks were before Dask had objects for them.
+                made[key] = dask.get({key: task, **{need: (partial(_same, made[need]),) for need in made}}, key)
+        return made[self.key]
 
 
 class Blocks:
@@ -54,10 +65,7 @@ class Blocks:
         # Keeps what a cluster holds for it.
         self._array = array
         graph = dict(array.__dask_graph__())
-        if not any(_is_future(node) for node in graph.values()):
-            (array,) = dask.optimize(array)
-            graph = dict(array.__dask_graph__())
-        keys = list(dask.core.flatten(array.__dask_keys__()))
+        keys = list(flatten(array.__dask_keys__()))
         reach = [_reach(graph, key) for key in keys]
         count = Counter(key for keys in reach for key in keys)
         self._recipes = [_recipe(graph, key, count) for key in keys]
@@ -113,18 +121,18 @@ class Blocks:
 
     def sum(self, function: Callable[..., Any], *rows: Any) -> Any:
         """Σ function(block, *rows) over the blocks, in a fixed order, on the client."""
-        return self.join(_sum, function, *rows).compute()
+        return _compute(self.join(_sum, function, *rows))
 
     def all(self, function: Callable[..., Any], *rows: Any, each: Sequence[Any] | None = None) -> list[Any]:
         """The result of every block, on the client."""
-        return list(self.join(_same, function, *rows, each=each, fan=max(len(self), 2)).compute())
+        return list(_compute(self.join(_same, function, *rows, each=each, fan=max(len(self), 2))))
 
 
 def layer(
     name: str, function: Callable[..., Any], array: da.Array, chunks: Any, meta: Any, keep: Sequence[int] | None = None
 ) -> da.Array:
     """`function(block)` of every block of a Dask array, or of those whose numbers are in `keep`; nothing is computed."""
-    keys = list(dask.core.flatten(array.__dask_keys__()))
+    keys = list(flatten(array.__dask_keys__()))
     tail = (0,) * (len(chunks) - 1)
     kept = range(len(keys)) if keep is None else keep
     tasks = {(name, number, *tail): (function, keys[block]) for number, block in enumerate(kept)}
@@ -138,6 +146,12 @@ def hold(rows: da.Array) -> da.Array:
     blocks, name = Blocks(rows), f"{_HELD}{uuid.uuid4().hex}"
     tasks = {(name, number): task for number, task in enumerate(blocks.tasks(_same).values())}
     return da.Array(blocks.graph(tasks, ()), name, rows.chunks, meta=rows._meta).persist(optimize_graph=False)
+
+
+def _compute(result: Delayed) -> Any:
+    """The result, by whatever scheduler is in use; without Dask's plans for it, which is as good as it will be."""
+    (value,) = get_scheduler(cls=Delayed)(dict(result.__dask_graph__()), [result.key])
+    return value
 
 
 def _keys(row: Any, count: int) -> list[Key]:
@@ -164,7 +178,8 @@ def _recipe(graph: Graph, key: Key, count: Counter[Key]) -> _Recipe:
         elif here not in tasks:
             tasks[here] = graph[here]
             stack += _needs(graph, here)
-    return _Recipe(key, tasks, tuple(inputs))
+    needs = {each: set(_needs(graph, each)) & tasks.keys() for each in tasks}
+    return _Recipe(key, {each: tasks[each] for each in TopologicalSorter(needs).static_order()}, tuple(inputs))
 
 
 def _reach(graph: Graph, key: Key) -> set[Key]:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from propense._maths.arrays import Rows, by_block, namespace
+from propense._maths.arrays import Rows, by_block, library_of, namespace
 
-__all__ = ["logistic_loss", "logit", "sigmoid", "sigmoid_slope", "softplus"]
+__all__ = ["both_chances", "logistic_loss", "logit", "sigmoid", "sigmoid_slope", "softplus"]
 
 
 @by_block
@@ -15,6 +15,13 @@ def sigmoid(t: Rows) -> Rows:
         out = namespace(t).exp(-t)
     out += 1.0
     return 1.0 / out
+
+
+def both_chances(t: Rows) -> Rows:
+    """1 − σ(t) and σ(t), side by side."""
+    if library_of(t) == "dask":
+        return t.map_blocks(both_chances, chunks=(t.chunks[0], (2,)), new_axis=1, meta=np.empty((0, 2)))
+    return namespace(t).stack([sigmoid(-t), sigmoid(t)], axis=1)
 
 
 def sigmoid_slope(t: Rows) -> Rows:
