@@ -131,7 +131,7 @@ class Blocks:
 def layer(
     name: str, function: Callable[..., Any], array: da.Array, chunks: Any, meta: Any, keep: Sequence[int] | None = None
 ) -> da.Array:
-    """`function(block)` of every block of a Dask array, or of those whose numbers are in `keep`; nothing is computed."""
+    """`function(block)` of every block, or of those whose numbers are in `keep`; nothing is computed."""
     keys = list(flatten(array.__dask_keys__()))
     tail = (0,) * (len(chunks) - 1)
     kept = range(len(keys)) if keep is None else keep

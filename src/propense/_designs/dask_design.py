@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any, Self
 
 import dask.array as da
@@ -118,7 +119,7 @@ class DaskDesign:
     @property
     def _starts(self) -> list[int]:
         """The number of the first row of each block."""
-        return np.cumsum([0, *self._features.chunks[0]])[:-1].tolist()
+        return [0, *accumulate(self._features.chunks[0][:-1])]
 
     def _beside(self, rows: Sequence[Rows], weights: Rows | None = None) -> list[da.Array]:
         """Rows, and weights if there are any, as Dask arrays; those still on the host are sent."""

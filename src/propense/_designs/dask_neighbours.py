@@ -19,9 +19,7 @@ Index = NDArray[np.intp]
 Found = tuple[NDArray[np.float64], Index]
 
 
-def nearest(
-    blocks: Blocks, starts: Sequence[int], columns: Index | None, queries: da.Array, pool: da.Array
-) -> Index:
+def nearest(blocks: Blocks, starts: Sequence[int], columns: Index | None, queries: da.Array, pool: da.Array) -> Index:
     """For each row of mask `queries` the number of its nearest row of mask `pool`, the lowest on ties.
 
     The queries of all blocks are gathered where blocks are worked on, and the largest entry with them: distances are

@@ -186,9 +186,7 @@ def _column(values: Any, title: str, error_type: type[InvalidInput]) -> da.Array
 
 def _check_length(features: da.Array, length: int, error_type: type[InvalidInput]) -> None:
     if length != features.shape[0]:
-        raise error_type(
-            f"Found input variables with inconsistent numbers of samples: [{features.shape[0]}, {length}]"
-        )
+        raise error_type(f"Found input variables with inconsistent numbers of samples: [{features.shape[0]}, {length}]")
 
 
 def _beside(features: da.Array, rows: NDArray[Any]) -> da.Array:

@@ -52,7 +52,7 @@ class ClassifierPredictor:
         chances = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
         with np.errstate(divide="ignore"):
             log_odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
-        return np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        return np.asarray(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
 
 
 def certain(p: int) -> LogisticPredictor:
