@@ -5,6 +5,7 @@ import os
 # Before SciPy is imported: scikit-learn's array API check is skipped without it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+import importlib.util
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,15 @@ DESIGN_KINDS = {
     "sparse": lambda X: as_design(sp.csr_array(X)),
     "sparse float32": lambda X: as_design(sp.csr_array(X.astype(np.float32))),
 }
+
+if importlib.util.find_spec("dask"):
+    from blocks import as_dask
+
+    DESIGN_KINDS |= {
+        "dask": lambda X: as_design(as_dask(X)),
+        "dask float32": lambda X: as_design(as_dask(X.astype(np.float32))),
+        "dask sparse": lambda X: as_design(as_dask(X, sp.csr_array)),
+    }
 
 
 @pytest.fixture(params=DESIGN_KINDS)

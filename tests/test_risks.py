@@ -89,7 +89,8 @@ def test_an_integer_weight_is_that_many_rows(design_kind, rng):
 
 
 def test_the_two_factors_can_change_places(design_kind, X, rng):
-    design, labelled = design_kind(X), rng.random(N) < 0.4
+    design = design_kind(X)
+    labelled = design.send(rng.random(N) < 0.4)
     beta, gamma = rng.normal(size=(2, P + 1))
     by_class = JointRisk(design, labelled, design.matvec(gamma)).value_gradient(beta)[0]
     by_propensity = JointRisk(design, labelled, design.matvec(beta)).value_gradient(gamma)[0]
@@ -97,8 +98,9 @@ def test_the_two_factors_can_change_places(design_kind, X, rng):
 
 
 def test_holding_elsewhere_is_a_new_risk_with_the_old_majoriser(design_kind, X, rng):
-    design, labelled = design_kind(X), rng.random(N) < 0.4
-    here, there, coef = rng.normal(size=N), rng.normal(size=N), rng.normal(size=P + 1)
+    design = design_kind(X)
+    labelled, here, there = (design.send(rows) for rows in (rng.random(N) < 0.4, *rng.normal(size=(2, N))))
+    coef = rng.normal(size=P + 1)
     risk = JointRisk(design, labelled, here)
     moved = risk.holding(there)
     assert moved.majoriser() is risk.majoriser()
@@ -115,7 +117,8 @@ def test_joint_risk_with_certain_labels_is_the_logistic_risk(design_kind, X, rng
 
 
 def test_the_pair_is_the_joint_risk_of_each_factor(design_kind, X, rng):
-    design, labelled = design_kind(X), rng.random(N) < 0.4
+    design = design_kind(X)
+    labelled = design.send(rng.random(N) < 0.4)
     beta, gamma = rng.normal(size=(2, P + 1))
     pair = PairRisk(design, labelled)
     value, gradient = pair.value_gradient(pair.join(beta, gamma))

@@ -10,7 +10,7 @@ from propense.tables import Choices, TableFolder, fit_folder, fit_table, on_dask
 
 dask = pytest.importorskip("dask")
 
-CHOICES = Choices("reported", id="patient", method="sar-em")
+CHOICES = Choices("reported", id="patient", method="pglin")
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def test_rows_are_drawn_alike_from_all_pieces(folder):
 
 
 def test_a_fit_in_pieces_is_the_fit_of_the_table(folder, clinic):
-    whole = fit_table(clinic, "reported", id="patient", method="sar-em")
+    whole = fit_table(clinic, "reported", id="patient", method="pglin")
     found = fit_folder(TableFolder(folder), CHOICES)
-    np.testing.assert_allclose(found.estimator.coef_, whole.estimator.coef_, atol=1e-6)
+    np.testing.assert_allclose(found.estimator.label_coef_, whole.estimator.label_coef_, atol=1e-6)
     assert found.estimator.prior_ == pytest.approx(whole.estimator.prior_, abs=1e-7)
     assert found.counts.rows == 600
     assert found.counts.hidden == pytest.approx(whole.counts.hidden, abs=1e-4)
@@ -74,8 +74,8 @@ def test_a_fit_in_pieces_is_the_fit_of_the_table(folder, clinic):
 
 
 def test_a_sample_understands_and_all_rows_count(folder, clinic):
-    whole = fit_table(clinic, "reported", id="patient", method="sar-em")
-    found = fit_folder(TableFolder(folder), Choices("reported", drop=["patient"], method="sar-em"), sample=300)
+    whole = fit_table(clinic, "reported", id="patient", method="pglin")
+    found = fit_folder(TableFolder(folder), Choices("reported", drop=["patient"], method="pglin"), sample=300)
     assert len(found.labelled) == 300
     assert found.counts.rows == 600
     assert found.counts.labelled == whole.counts.labelled

@@ -82,6 +82,9 @@ class Design(Protocol):
     def pick(self, rows: Rows, index: Index) -> NDArray[Any]:
         """The rows of these numbers, on the host."""
 
+    def ranked(self, mask: Rows, ranks: Index) -> Rows:
+        """Of the rows of a mask, counted from 0, those of the given ranks, which ascend."""
+
     def gather(self, function: Callable[..., Sequence[Rows]], *rows: Rows) -> list[NDArray[Any]]:
         """What a picklable function makes of the rows, on the host: meant for arrays far shorter than n.
 

@@ -26,6 +26,11 @@ class HostRows:
     def pick(self, rows: Rows, index: NDArray[np.intp]) -> NDArray[Any]:
         return np.asarray(rows[index])
 
+    def ranked(self, mask: Rows, ranks: NDArray[np.intp]) -> Rows:
+        out = np.zeros(len(mask), dtype=bool)
+        out[np.flatnonzero(mask)[ranks]] = True
+        return out
+
     def gather(self, function: Callable[..., Sequence[Rows]], *rows: Rows) -> list[NDArray[Any]]:
         return [np.asarray(each) for each in function(*rows)]
 

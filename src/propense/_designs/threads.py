@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 # Comes with scikit-learn, which cannot do without it.
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["map_in_threads", "one_blas_thread", "slices"]
+__all__ = ["map_in_threads", "one_blas_thread", "one_thread", "slices"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -31,7 +31,19 @@ def slices(n: int, size: int) -> Iterator[slice]:
 def one_blas_thread() -> Iterator[int]:
     """Hold BLAS to one thread; yields how many it would have used, which is how many of our own may run."""
     with _holds:
-        yield _holds.workers
+        yield 1 if getattr(_here, "alone", False) else _holds.workers
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep what is called within to this thread: for tasks of which as many run at once as there are cores."""
+    before = getattr(_here, "alone", False)
+    _here.alone = True
+    try:
+        with _holds:
+            yield
+    finally:
+        _here.alone = before
 
 
 class _Holds:
@@ -63,6 +75,7 @@ class _Holds:
 
 
 _holds = _Holds()
+_here = threading.local()
 
 
 def map_in_threads(work: Callable[[Item], Result], items: Iterable[Item], workers: int) -> list[Result]:

@@ -1,12 +1,13 @@
 """Which library computes on an array, and the few operations that each spells otherwise."""
 
 import sys
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Rows", "as_float", "is_in", "library_of", "namespace", "weigh"]
+__all__ = ["Rows", "as_float", "by_block", "library_of", "namespace", "weigh"]
 
 # One number per row of the feature matrix, in whatever library the matrix lives.
 Rows = Any
@@ -22,17 +23,27 @@ def namespace(array: Rows) -> Any:
     return sys.modules["torch"] if library_of(array) == "torch" else np
 
 
+def by_block(function: Callable[..., Rows]) -> Callable[..., Rows]:
+    """A function of rows to float64 rows that takes Dask arrays a block at a time.
+
+    One task a block for the whole formula, in which `np.errstate` is in force when it is computed.
+    """
+
+    @wraps(function)
+    def apply(*rows: Rows) -> Rows:
+        if "dask" not in sys.modules or all(library_of(each) != "dask" for each in rows):
+            return function(*rows)
+        # Not `function`, which cannot be sent: under its name stands `apply`.
+        return sys.modules["dask.array"].map_blocks(apply, *rows, dtype=np.float64, meta=np.empty(0))
+
+    return apply
+
+
 def as_float(rows: Rows) -> Rows:
     """Truth values or numbers as float64."""
     if namespace(rows) is np:
         return rows.astype(np.float64, copy=False)
     return rows.double()
-
-
-def is_in(rows: Rows, values: NDArray[np.float64]) -> Rows:
-    """Whether each number is one of `values`, which are on the host."""
-    xp = namespace(rows)
-    return np.isin(rows, values) if xp is np else xp.isin(rows, xp.as_tensor(values, device=rows.device))
 
 
 def weigh(values: Rows, weights: Rows | None) -> Rows:

@@ -6,7 +6,7 @@ Everything rests on 1 − σ(a)σ(b) = (1 + eᵃ + eᵇ) / ((1+eᵃ)(1+eᵇ)) an
 
 import math
 
-from propense._maths.arrays import Rows, namespace
+from propense._maths.arrays import Rows, by_block, namespace
 from propense._maths.logistic import sigmoid, sigmoid_slope, softplus
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 
+@by_block
 def joint_loss(a: Rows, b: Rows, labelled: Rows) -> Rows:
     """φ(a, b, s) = −s log σ(a)σ(b) − (1−s) log(1 − σ(a)σ(b))."""
     xp = namespace(a)
@@ -35,21 +36,25 @@ def joint_loss(a: Rows, b: Rows, labelled: Rows) -> Rows:
     return xp.where(labelled, softplus(-a) + softplus(-b), unlabelled)
 
 
+@by_block
 def hidden_log_odds(a: Rows, b: Rows) -> Rows:
     """log h/(1−h) = a − softplus(b), with h as in `hidden_positive`."""
     return a - softplus(b)
 
 
+@by_block
 def hidden_positive(a: Rows, b: Rows) -> Rows:
     """h = P(Y=1 | x, S=0) = eᵃ / (1 + eᵃ + eᵇ)."""
     return sigmoid(hidden_log_odds(a, b))
 
 
+@by_block
 def class_log_odds_shift(b: Rows, labelled: Rows) -> Rows:
     """The shift d with P(Y=1 | x, s) = σ(a − d): softplus(b) on the unlabelled, −inf on the labelled."""
     return namespace(b).where(labelled, -math.inf, softplus(b))
 
 
+@by_block
 def class_given_label(a: Rows, b: Rows, labelled: Rows) -> Rows:
     """P(Y=1 | x, s): 1 on the labelled, h on the unlabelled; the E-step of EM."""
     return sigmoid(a - class_log_odds_shift(b, labelled))
@@ -72,11 +77,13 @@ def cross_curvature(a: Rows, b: Rows, labelled: Rows) -> Rows:
     return namespace(a).where(labelled, 0.0, hidden_positive(a, b) * hidden_positive(b, a))
 
 
+@by_block
 def label_log_odds(a: Rows, b: Rows) -> Rows:
     """The log-odds of s = σ(a)σ(b), the chance of a label: −log(e⁻ᵃ + e⁻ᵇ + e⁻ᵃ⁻ᵇ)."""
     return -namespace(a).logaddexp(-a, softplus(-a) - b)
 
 
+@by_block
 def halfway_to_certain(z: Rows) -> Rows:
     """The log-odds of (1 + σ(z))/2, the middle of what s(x) ≤ e(x) ≤ 1 leaves open: log(1 + 2eᶻ)."""
     return softplus(z + math.log(2.0))

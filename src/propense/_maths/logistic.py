@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from propense._maths.arrays import Rows, namespace
+from propense._maths.arrays import Rows, by_block, library_of, namespace
 
-__all__ = ["logistic_loss", "logit", "sigmoid", "sigmoid_slope", "softplus"]
+__all__ = ["both_chances", "logistic_loss", "logit", "sigmoid", "sigmoid_slope", "softplus"]
 
 
+@by_block
 def sigmoid(t: Rows) -> Rows:
     """σ(t) = 1 / (1 + e⁻ᵗ)."""
     # e⁻ᵗ overflows to inf below −709.8, and 1/(1+inf) = 0 is then within 1e-308 of the answer.
@@ -16,11 +17,19 @@ def sigmoid(t: Rows) -> Rows:
     return 1.0 / out
 
 
+def both_chances(t: Rows) -> Rows:
+    """1 − σ(t) and σ(t), side by side."""
+    if library_of(t) == "dask":
+        return t.map_blocks(both_chances, chunks=(t.chunks[0], (2,)), new_axis=1, meta=np.empty((0, 2)))
+    return namespace(t).stack([sigmoid(-t), sigmoid(t)], axis=1)
+
+
 def sigmoid_slope(t: Rows) -> Rows:
     """σ′(t) = σ(t) σ(−t)."""
     return sigmoid(t) * sigmoid(-t)
 
 
+@by_block
 def softplus(t: Rows) -> Rows:
     """log(1 + eᵗ) = max(t, 0) + log(1 + e^−|t|)."""
     xp = namespace(t)
@@ -28,6 +37,7 @@ def softplus(t: Rows) -> Rows:
     return xp.where(t > 0, t, 0.0) + xp.log1p(xp.exp(-abs(t)))
 
 
+@by_block
 def logit(p: Rows) -> Rows:
     """σ⁻¹(p) = log p − log(1 − p), with ±inf at 1 and 0."""
     xp = namespace(p)

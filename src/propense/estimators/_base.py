@@ -14,9 +14,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design
-from propense._maths.arrays import Rows, namespace
+from propense._maths.arrays import Rows
 from propense._maths.double_logistic import class_given_label, hidden_positive
-from propense._maths.logistic import logit, sigmoid
+from propense._maths.logistic import both_chances, logit, sigmoid
 from propense.errors import InvalidFeatures
 from propense.estimators._inputs import Sample, read_features, read_sample
 from propense.estimators._labels import fill_missing, read_labels
@@ -136,8 +136,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples,)
         """
-        design = read_features(self, X)
-        return design.name(self._class_log_odds(design) > self._cut(), self.classes_)
+        return self._classes_of(read_features(self, X))
 
     def predict_proba(self, X: Any) -> Rows:
         """P(Y=0 | x) and P(Y=1 | x): who is positive, labelled or not.
@@ -150,8 +149,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples, 2)
         """
-        log_odds = self._class_log_odds(read_features(self, X))
-        return namespace(log_odds).stack([sigmoid(-log_odds), sigmoid(log_odds)], axis=1)
+        return both_chances(self._class_log_odds(read_features(self, X)))
 
     def predict_propensity(self, X: Any) -> Rows:
         """e(x) = P(S=1 | Y=1, x): how likely a positive like this is to be labelled.
@@ -195,7 +193,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         float
         """
-        predicted = self.predict(X)
+        design = read_features(self, X)
+        predicted = design.bring(self._classes_of(design))
         return float(accuracy_score(fill_missing(y, self.classes_[0]), predicted, sample_weight=sample_weight))
 
     @property
@@ -239,6 +238,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"The {which[1:]} of this {type(self).__name__} is not linear: it has no coefficients."
             )
         return predictor.coef.copy()
+
+    def _classes_of(self, design: Design) -> Rows:
+        return design.name(self._class_log_odds(design) > self._cut(), self.classes_)
 
     def _class_log_odds(self, design: Design) -> Rows:
         return self._posterior.log_odds(design)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
 
-__all__ = ["Gaps", "LabelReader", "fill_missing", "read_classes", "read_labels"]
+__all__ = ["Gaps", "LabelReader", "fill_missing", "missing_values", "read_classes", "read_labels"]
 
 # How many values of y are missing, and the first such row.
 Gaps = tuple[int, int]
@@ -57,7 +57,7 @@ def read_classes(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], N
 def fill_missing(y: Any, value: Any) -> Any:
     """y with `value` where it is missing."""
     y = _as_array(y)
-    missing = _missing(y)
+    missing = missing_values(y)
     if not missing.any():
         return y
     filled = y.copy()
@@ -71,7 +71,7 @@ def _read_values(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[Any]]
         y = column_or_1d(_as_array(y), warn=True)
     except ValueError as error:
         raise InvalidLabels(str(error)) from None
-    missing = _missing(y)
+    missing = missing_values(y)
     present = y[~missing]
     if y.dtype.kind not in "biufU":
         _check_kinds({type(value) for value in present.tolist()})
@@ -174,7 +174,7 @@ def _as_array(y: Any) -> Any:
     return array
 
 
-def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
+def missing_values(y: NDArray[Any]) -> NDArray[np.bool_]:
     """Where y holds NaN, None, pandas NA or an empty string."""
     if y.dtype.kind == "f":
         return np.asarray(np.isnan(y))

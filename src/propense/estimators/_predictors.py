@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
-from propense._maths.arrays import Rows
+from propense._maths.arrays import Rows, library_of
 
 __all__ = ["LARGEST_LOG_ODDS", "ClassifierPredictor", "LogisticPredictor", "Predictor", "certain"]
 
@@ -44,10 +44,15 @@ class ClassifierPredictor:
 
     def log_odds(self, design: Design) -> Rows:
         features = design.features if self.columns is None else design.columns(self.columns).features
+        if library_of(features) == "dask":
+            return features.map_blocks(self._said_of, drop_axis=1, meta=np.empty(0))
+        return design.send(self._said_of(features))
+
+    def _said_of(self, features: Any) -> Vector:
         chances = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
         with np.errstate(divide="ignore"):
             log_odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
-        return design.send(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+        return np.asarray(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
 
 
 def certain(p: int) -> LogisticPredictor:

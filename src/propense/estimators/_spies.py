@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from propense._maths.arrays import as_float, is_in
 from propense.estimators._inputs import Sample
 
 __all__ = ["Spies", "find_spies", "spy_threshold"]
@@ -50,14 +49,11 @@ def spy_threshold(sample: Sample, spies: Spies, log_odds: Any, quantile: float) 
 
 def _draw(sample: Sample, count: int, random_state: Any) -> Any:
     """A mask of `count` labelled rows, each as likely as any other."""
-    labelled = as_float(sample.labelled)
-    total = int(labelled.sum())
+    total = int(sample.labelled.sum())
     if count >= total:
         return sample.labelled
     drawn = check_random_state(random_state).choice(total, count, replace=False)
-    # Counting from 1, which no row before the first labelled one has reached.
-    ranks = labelled.cumsum(0)
-    return sample.design.hold(sample.labelled & is_in(ranks, np.sort(drawn) + 1.0))
+    return sample.design.ranked(sample.labelled, np.sort(drawn))
 
 
 def _votes(asking: Any, weights: Any) -> tuple[Any]:

@@ -118,7 +118,8 @@ def _spread(folder: TableFolder, model: TableModel, width: int) -> tuple[Any, An
     labelled = [
         da.from_delayed(dask.delayed(_labels)(model.label, piece), (piece.rows,), bool) for piece in folder.pieces
     ]
-    return dask.persist(da.concatenate(features), da.concatenate(labelled))
+    X, rows = dask.persist(da.concatenate(features), da.concatenate(labelled))
+    return X, rows
 
 
 def _count(estimator: Any, naive: Any, X: Any, labelled: Any) -> Counts:

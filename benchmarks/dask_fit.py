@@ -1,0 +1,138 @@
+"""JERM on a folder of Parquet files larger than the memory of its cluster, against reading the files once.
+
+Two worker processes of one thread and 1.5 GB each. What is printed: the time to read the data once (the sum of every
+block, which no pass can do without), the fit, how many passes over the data it made, and the fit's time as a multiple
+of that many readings; what came to the client, and the most memory that a worker held. Where the data fit in this
+process the coefficients are compared with those of NumPy, else with the direction of the truth.
+
+Run: ``python benchmarks/dask_fit.py --folder DIR`` (4 GB of files, written first and used again; a quarter of an hour
+on 2 cores), or with ``--rows 200000 --columns 20 --pieces 10`` for a look.
+"""
+
+import argparse
+import pickle
+import resource
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe as dd
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from distributed import Client, LocalCluster
+
+from propense import JERM
+from propense._designs.dask_blocks import Blocks
+from propense._designs.dask_design import DaskDesign
+
+_IN_MEMORY = 1 << 30
+
+
+def write(folder: Path, rows: int, columns: int, pieces: int, labelled: int) -> None:
+    """Standard normal features in float32; y = σ(3·x₀ − 1), and e = σ(x₁ + a) such that about `labelled` are."""
+    if folder.exists():
+        return
+    part = folder.with_suffix(".part")
+    part.mkdir(parents=True, exist_ok=True)
+    for piece in range(pieces):
+        rng = np.random.default_rng([piece, rows, columns])
+        size = rows // pieces + (piece < rows % pieces)
+        X = rng.standard_normal((columns, size), dtype=np.float32)
+        positive = rng.random(size) < 1 / (1 + np.exp(1 - 3 * X[0]))
+        # The mean of e^x₁ is e^½, and a third are positive.
+        start = np.log(labelled / rows) - 0.5 + np.log(2.5)
+        label = positive & (rng.random(size) < 1 / (1 + np.exp(-X[1] - start)))
+        table = pa.table({**{f"x{number:03}": column for number, column in enumerate(X)}, "label": label})
+        pq.write_table(table, part / f"{piece:04}.parquet", use_dictionary=False, row_group_size=size)
+    part.rename(folder)
+
+
+def count_passes(client: Client) -> Counter[str]:
+    """From now on, how often X is gone through, and the bytes that come to the client."""
+    counts: Counter[str] = Counter()
+    join, matvec, gather = Blocks.join, DaskDesign.matvec, client.gather
+
+    def counted_join(self: Blocks, *args: Any, **kwargs: Any) -> Any:
+        counts["passes"] += self._array.ndim == 2
+        return join(self, *args, **kwargs)
+
+    def counted_matvec(self: DaskDesign, coef: Any) -> Any:
+        counts["passes"] += 1
+        return matvec(self, coef)
+
+    def counted_gather(*args: Any, **kwargs: Any) -> Any:
+        out = gather(*args, **kwargs)
+        counts["bytes"] += len(pickle.dumps(out))
+        return out
+
+    Blocks.join, DaskDesign.matvec = counted_join, counted_matvec  # type: ignore[method-assign]
+    client.gather = counted_gather
+    return counts
+
+
+def read_once(X: Any) -> float:
+    """Seconds to read every block and sum its entries."""
+    begun = time.perf_counter()
+    X.map_partitions(_total, meta=(None, float)).compute()
+    return time.perf_counter() - begun
+
+
+def _total(block: Any) -> float:
+    return float(block.to_numpy().sum())
+
+
+def peak() -> float:
+    """The most memory this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def compare(model: JERM, X: Any, label: Any, size: int) -> str:
+    """How far the coefficients are from where they should be."""
+    if size <= _IN_MEMORY:
+        begun = time.perf_counter()
+        plain = JERM().fit(X.compute(), label.compute())
+        gap = max(
+            np.abs(model.coef_ - plain.coef_).max(), np.abs(model.propensity_coef_ - plain.propensity_coef_).max()
+        )
+        return f"NumPy's coefficients in {time.perf_counter() - begun:.1f} s, {gap:.1e} away"
+    slopes = model.coef_[0] / np.linalg.norm(model.coef_[0])
+    return f"cosine of the slopes of y with the truth {slopes[0]:.4f}"
+
+
+def main() -> None:
+    """Write, read, fit, compare."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--folder", type=Path, default=Path("dask-data"))
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--columns", type=int, default=50)
+    parser.add_argument("--pieces", type=int, default=100)
+    parser.add_argument("--labelled", type=int, default=2000)
+    parser.add_argument("--max-iter", type=int, default=100)
+    a = parser.parse_args()
+    folder = a.folder / f"{a.rows}x{a.columns}-{a.pieces}-{a.labelled}"
+    write(folder, a.rows, a.columns, a.pieces, a.labelled)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="1.5GB", dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        table = dd.read_parquet(folder)
+        X, label = table.drop(columns="label"), table["label"]
+        once = float(np.median([read_once(X) for _ in range(3)]))
+        counts = count_passes(client)
+        begun = time.perf_counter()
+        model = JERM(max_iter=a.max_iter).fit(X, label)
+        wall = time.perf_counter() - begun
+        passes, size = counts["passes"], a.rows * a.columns * 4
+        print(
+            f"{a.rows} × {a.columns} float32, {size / 1e9:.2f} GB in {a.pieces} files, {label.sum().compute()} labelled"
+        )
+        print(f"read once {once:.2f} s; fit {wall:.1f} s, {model.n_iter_} rounds, {passes} passes")
+        print(f"fit / (passes × read once) = {wall / (passes * once):.2f}")
+        print(f"to the client {counts['bytes'] / 1e6:.2f} MB; peak of a worker {max(client.run(peak).values()):.0f} MB")
+        print(compare(model, X, label, size), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""One pass over the blocks of a Dask array, as one small graph.
+
+Dask plans its own blockwise operations anew for every pass, on the client: at a hundred blocks that alone costs more
+than most passes. Here what makes a block is looked up once, and a pass is one task a block and a few that join
+their results. The block is made inside the task that works on it: it is nobody's to keep, and the task runs where
+the rows beside the block are held.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from graphlib import TopologicalSorter
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.base import get_scheduler
+from dask.core import flatten, get_dependencies
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+
+from propense._designs.threads import one_thread
+
+__all__ = ["Blocks", "hold", "layer"]
+
+# So many results are joined at a time: few enough to be held at once, many enough for a flat tree.
+_JOINED = 16
+_HELD = "propense-held-"
+
+Key = Any
+Graph = dict[Key, Any]
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """The tasks that only one block needs; what others need too, or a cluster holds, comes in by its key."""
+
+    key: Key
+    # In an order in which they can be run.
+    tasks: Graph
+    inputs: tuple[Key, ...]
+
+    def make(self, values: Sequence[Any]) -> Any:
+        made = dict(zip(self.inputs, values, strict=True))
+        for key, task in self.tasks.items():
+            if hasattr(task, "dependencies"):
+                made[key] = task({need: made[need] for need in task.dependencies})
+            elif isinstance(task, np.ndarray):
+                made[key] = task
+            elif isinstance(task, tuple) and len(task) == 2 and _is_key(task[1], made):
+                made[key] = task[0](made[task[1]])  # As `layer` writes it.
+            else:
+                # As all tasks were before Dask had objects for them.
+                made[key] = dask.get({key: task, **{need: (partial(_same, made[need]),) for need in made}}, key)
+        return made[self.key]
+
+
+class Blocks:
+    """What makes each block of a Dask array of one block of columns, or of rows."""
+
+    def __init__(self, array: da.Array) -> None:
+        # Keeps what a cluster holds for it.
+        self._array = array
+        graph = dict(array.__dask_graph__())
+        keys = list(flatten(array.__dask_keys__()))
+        reach = [_reach(graph, key) for key in keys]
+        count = Counter(key for keys in reach for key in keys)
+        self._recipes = [_recipe(graph, key, count) for key in keys]
+        shared = {key for recipe in self._recipes for key in recipe.inputs}
+        self._shared = {key: graph[key] for start in shared for key in _reach(graph, start)}
+
+    def __len__(self) -> int:
+        return len(self._recipes)
+
+    def tasks(self, function: Callable[..., Any], *rows: Any, each: Sequence[Any] | None = None) -> Graph:
+        """One task a block: `function(block, *rows of the block)`, with one item of `each` before the rows.
+
+        A Delayed among the rows is passed to all.
+        """
+        name = f"propense-{uuid.uuid4().hex}"
+        columns = [_keys(row, len(self)) for row in rows]
+        extra = [()] * len(self) if each is None else [(item,) for item in each]
+        return {
+            (name, number): (
+                partial(_work, function, recipe, *extra[number]),
+                list(recipe.inputs),
+                [column[number] for column in columns],
+            )
+            for number, recipe in enumerate(self._recipes)
+        }
+
+    def graph(self, tasks: Graph, rows: Iterable[Any]) -> HighLevelGraph:
+        """The tasks with what they need."""
+        name = next(iter(tasks))[0]
+        return HighLevelGraph.from_collections(name, {**self._shared, **tasks}, dependencies=list(rows))
+
+    def join(
+        self,
+        join: Callable[[list[Any]], Any],
+        function: Callable[..., Any],
+        *rows: Any,
+        each: Sequence[Any] | None = None,
+        fan: int = _JOINED,
+    ) -> Delayed:
+        """The results of `tasks`, joined a few at a time."""
+        tasks = self.tasks(function, *rows, each=each)
+        keys = list(tasks)
+        name, level = keys[0][0], 0
+        while len(keys) > 1 or level == 0:
+            level += 1
+            joined = {
+                (f"{name}-{level}", number): (join, keys[start : start + fan])
+                for number, start in enumerate(range(0, len(keys), fan))
+            }
+            tasks |= joined
+            keys = list(joined)
+        return Delayed(keys[0], self.graph(tasks, rows), layer=name)
+
+    def sum(self, function: Callable[..., Any], *rows: Any) -> Any:
+        """Σ function(block, *rows) over the blocks, in a fixed order, on the client."""
+        return _compute(self.join(_sum, function, *rows))
+
+    def all(self, function: Callable[..., Any], *rows: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """The result of every block, on the client."""
+        return list(_compute(self.join(_same, function, *rows, each=each, fan=max(len(self), 2))))
+
+
+def layer(
+    name: str, function: Callable[..., Any], array: da.Array, chunks: Any, meta: Any, keep: Sequence[int] | None = None
+) -> da.Array:
+    """`function(block)` of every block, or of those whose numbers are in `keep`; nothing is computed."""
+    keys = list(flatten(array.__dask_keys__()))
+    tail = (0,) * (len(chunks) - 1)
+    kept = range(len(keys)) if keep is None else keep
+    tasks = {(name, number, *tail): (function, keys[block]) for number, block in enumerate(kept)}
+    return da.Array(HighLevelGraph.from_collections(name, tasks, dependencies=[array]), name, chunks, meta=meta)
+
+
+def hold(rows: da.Array, function: Callable[..., Any] | None = None, each: Sequence[Any] | None = None) -> da.Array:
+    """The rows, computed once where they are and kept there, under a name that nothing else has.
+
+    Or what a function makes of them, rows of the same type, with one item of `each` for every block.
+    """
+    if function is None and rows.name.startswith(_HELD):
+        return rows
+    blocks, name = Blocks(rows), f"{_HELD}{uuid.uuid4().hex}"
+    made = blocks.tasks(_same if function is None else function, each=each)
+    tasks = {(name, number): task for number, task in enumerate(made.values())}
+    return da.Array(blocks.graph(tasks, ()), name, rows.chunks, meta=rows._meta).persist(optimize_graph=False)
+
+
+def _compute(result: Delayed) -> Any:
+    """The result, by whatever scheduler is in use; without Dask's plans for it, which is as good as it will be."""
+    (value,) = get_scheduler(cls=Delayed)(dict(result.__dask_graph__()), [result.key])
+    return value
+
+
+def _keys(row: Any, count: int) -> list[Key]:
+    """The keys of a Dask array block by block, or that of a Delayed for each of them."""
+    return [row.key] * count if isinstance(row, Delayed) else list(row.__dask_keys__())
+
+
+def _work(function: Callable[..., Any], recipe: _Recipe, *rest: Any) -> Any:
+    """Make the block and work on it, in one thread: Dask runs as many tasks as there are cores to use."""
+    *extra, inputs, rows = rest
+    with one_thread():
+        return function(recipe.make(inputs), *extra, *rows)
+
+
+def _recipe(graph: Graph, key: Key, count: Counter[Key]) -> _Recipe:
+    """How the block of a key is made, with `count` blocks in need of each key."""
+    tasks: Graph = {}
+    inputs: dict[Key, None] = {}
+    stack = [key]
+    while stack:
+        here = stack.pop()
+        if count[here] > 1 or here not in graph or _is_future(graph[here]):
+            inputs[here] = None
+        elif here not in tasks:
+            tasks[here] = graph[here]
+            stack += _needs(graph, here)
+    needs = {each: set(_needs(graph, each)) & tasks.keys() for each in tasks}
+    return _Recipe(key, {each: tasks[each] for each in TopologicalSorter(needs).static_order()}, tuple(inputs))
+
+
+def _reach(graph: Graph, key: Key) -> set[Key]:
+    """A key and all that it needs."""
+    found, stack = set(), [key]
+    while stack:
+        here = stack.pop()
+        if here not in found and here in graph:
+            found.add(here)
+            stack += _needs(graph, here)
+    return found
+
+
+def _needs(graph: Graph, key: Key) -> Iterator[Key]:
+    node = graph[key]
+    if _is_future(node):
+        return iter(())
+    return iter(node.dependencies if hasattr(node, "dependencies") else get_dependencies(graph, key))
+
+
+def _is_future(node: Any) -> bool:
+    """Whether a node is what a cluster computes or holds."""
+    return type(node).__module__.startswith("distributed")
+
+
+def _is_key(value: Any, keys: Graph) -> bool:
+    try:
+        return value in keys
+    except TypeError:
+        return False  # Keys can be hashed.
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _sum(parts: list[Any]) -> Any:
+    total = np.array(parts[0], dtype=np.float64)
+    for part in parts[1:]:
+        total += part
+    return total
