@@ -17,6 +17,11 @@ from clinic import make_clinic
 from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
 from propense._designs import as_design
 
+try:
+    import torch
+except ImportError:
+    torch = None
+
 ROOT = Path(__file__).parents[1]
 BESIDE = ROOT.parent / "shared" / "data"
 
@@ -34,6 +39,12 @@ DESIGN_KINDS = {
     "sparse": lambda X: as_design(sp.csr_array(X)),
     "sparse float32": lambda X: as_design(sp.csr_array(X.astype(np.float32))),
 }
+if torch is not None:
+    DESIGN_KINDS |= {
+        "torch": lambda X: as_design(torch.tensor(X)),
+        "torch float32": lambda X: as_design(torch.tensor(X, dtype=torch.float32)),
+        "torch column-major": lambda X: as_design(torch.tensor(X.T.copy()).T),
+    }
 
 
 @pytest.fixture(params=DESIGN_KINDS)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Rows", "as_float", "library_of", "namespace", "weigh"]
+__all__ = ["Rows", "as_float", "home", "library_of", "namespace", "weigh"]
 
 # One number per row of the feature matrix, in whatever library the matrix lives.
 Rows = Any
@@ -26,6 +26,13 @@ def as_float(rows: Rows) -> Rows:
     if namespace(rows) is np:
         return rows.astype(np.float64, copy=False)
     return rows.double()
+
+
+def home(values: Any) -> Any:
+    """A tensor, on whatever device, as the NumPy array it is on the host; anything else as it is."""
+    if library_of(values) != "torch":
+        return values
+    return values.detach().cpu().numpy()
 
 
 def weigh(values: Rows, weights: Rows | None) -> Rows:
