@@ -1,9 +1,9 @@
 """Passes over a matrix on CUDA that read every row once, in Triton.
 
 A program takes a few rows at a time with all their columns, makes their products with the coefficients, the slopes of
-the loss there, and adds slope × row to a gradient that it keeps in registers. Every product and sum is float64, whatever
-X is stored in. Programs are as many as the device runs at a time; each leaves its sums, which are added in the order of
-the programs, so that the result does not depend on who finished first.
+the loss there, and adds slope × row to a gradient that it keeps in registers. Every product and sum is float64,
+whatever X is stored in. Programs are as many as the device runs at a time; each leaves its sums, which are added in the
+order of the programs, so that the result does not depend on who finished first.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ Tensor = Any
 # The widest rows whose gradient, one float64 for each of them and for each row of a tile, stays in registers.
 _WIDEST = 1024
 # Entries of X in a tile, and warps that share it.
-TILE = 4096
+TILE = 2048
 WARPS = 4
-# Tiles on their way from memory while one is worked on, and programs for each multiprocessor.
-STAGES = 3
-PROGRAMS = 4
+# Tiles on their way from memory or worked on, and programs for each multiprocessor.
+STAGES = 4
+PROGRAMS = 3
 # Rows a program of the loss takes at a time.
 _ROWS = 1024
 
@@ -129,8 +129,14 @@ def _processors(device: Any) -> int:
 
 
 @triton.jit
-def _sigmoid(t):  # type: ignore[no-untyped-def]
-    return 1.0 / (1.0 + tl.exp(-t))
+def _slope(a, other, formula: tl.constexpr):  # type: ignore[no-untyped-def]
+    """σ(a) − t for a target t, or σ(a) − σ(a − shift), to within 1e-130."""
+    # Every thread of a row's warp computes this, so that a second division would be felt. e³⁰⁰ times itself is finite.
+    down = tl.exp(tl.minimum(-a, 300.0))
+    if formula == 0:
+        return 1.0 / (1.0 + down) - other
+    shifted = tl.exp(tl.minimum(other - a, 300.0))
+    return (shifted - down) / ((1.0 + down) * (1.0 + shifted))
 
 
 @triton.jit
@@ -184,7 +190,7 @@ def _sweep_kernel(  # type: ignore[no-untyped-def]
             tl.store(stored + row, a, mask=there)
         if gradient:
             other = tl.load(rows + row, mask=there, other=0.0)
-            slope = _sigmoid(a) - (other if formula == 0 else _sigmoid(a - other))
+            slope = _slope(a, other, formula)
             if weighted:
                 slope = slope * tl.load(weights + row, mask=there, other=0.0)
             slope = tl.where(there, slope, 0.0)
