@@ -21,6 +21,9 @@ try:
     import torch
 except ImportError:
     torch = None
+else:
+    # The problems here are small, and on a busy machine threads wait for each other.
+    torch.set_num_threads(1)
 
 ROOT = Path(__file__).parents[1]
 BESIDE = ROOT.parent / "shared" / "data"

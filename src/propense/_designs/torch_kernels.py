@@ -129,7 +129,7 @@ def _processors(device: Any) -> int:
 
 
 @triton.jit
-def _slope(a, other, formula: tl.constexpr):  # type: ignore[no-untyped-def]
+def _slope(a, other, formula: tl.constexpr):
     """σ(a) − t for a target t, or σ(a) − σ(a − shift), to within 1e-130."""
     # Every thread of a row's warp computes this, so that a second division would be felt. e³⁰⁰ times itself is finite.
     down = tl.exp(tl.minimum(-a, 300.0))
@@ -140,7 +140,7 @@ def _slope(a, other, formula: tl.constexpr):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _log1p_exp(t):  # type: ignore[no-untyped-def]
+def _log1p_exp(t):
     """log(1 + eᵗ) for t ≤ 0."""
     small = tl.exp(t)
     one = 1.0 + small
@@ -149,12 +149,13 @@ def _log1p_exp(t):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _softplus(t):  # type: ignore[no-untyped-def]
+def _softplus(t):
     return tl.where(t > 0, t, 0.0) + _log1p_exp(-tl.abs(t))
 
 
-@triton.jit
-def _sweep_kernel(  # type: ignore[no-untyped-def]
+# The number of rows is not compiled in: each fit has several.
+@triton.jit(do_not_specialize=["n"])
+def _sweep_kernel(
     features,
     stride,
     coef,
@@ -202,8 +203,8 @@ def _sweep_kernel(  # type: ignore[no-untyped-def]
         tl.store(out + 1 + columns, tl.sum(sums, axis=0), mask=inside)
 
 
-@triton.jit
-def _loss_kernel(  # type: ignore[no-untyped-def]
+@triton.jit(do_not_specialize=["n"])
+def _loss_kernel(
     products, first, other, weights, parts, n, formula: tl.constexpr, weighted: tl.constexpr, height: tl.constexpr
 ):
     sums = tl.zeros((height,), dtype=tl.float64)

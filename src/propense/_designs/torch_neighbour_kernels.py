@@ -69,8 +69,8 @@ def measure(space: Space, who: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
     return distances, positions
 
 
-@triton.jit
-def _lowest_kernel(  # type: ignore[no-untyped-def]
+@triton.jit(do_not_specialize=["stride", "count", "tiles", "blocks"])
+def _lowest_kernel(
     left,
     right,
     left_scale,
@@ -108,8 +108,8 @@ def _lowest_kernel(  # type: ignore[no-untyped-def]
     tl.store(out + query.to(tl.int64) * stride + which, tl.min(bounds, axis=1), mask=query < count)
 
 
-@triton.jit
-def _measure_kernel(  # type: ignore[no-untyped-def]
+@triton.jit(do_not_specialize=["size"])
+def _measure_kernel(
     features,
     row_stride,
     column_stride,
