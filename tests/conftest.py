@@ -19,6 +19,14 @@ from clinic import make_clinic
 from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
 from propense._designs import as_design
 
+try:
+    import torch
+except ImportError:
+    torch = None
+else:
+    # The problems here are small, and on a busy machine threads wait for each other.
+    torch.set_num_threads(1)
+
 ROOT = Path(__file__).parents[1]
 BESIDE = ROOT.parent / "shared" / "data"
 
@@ -45,6 +53,12 @@ DESIGN_KINDS = {
     "sparse": lambda X: as_design(sp.csr_array(X)),
     "sparse float32": lambda X: as_design(sp.csr_array(X.astype(np.float32))),
 }
+if torch is not None:
+    DESIGN_KINDS |= {
+        "torch": lambda X: as_design(torch.tensor(X)),
+        "torch float32": lambda X: as_design(torch.tensor(X, dtype=torch.float32)),
+        "torch column-major": lambda X: as_design(torch.tensor(X.T.copy()).T),
+    }
 
 if importlib.util.find_spec("dask"):
     from blocks import as_dask

@@ -22,19 +22,24 @@ def make_risk(request, rng):
     labelled, other, soft = rng.random(N) < 0.4, rng.normal(size=N), rng.random(N)
     return {
         "logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(
-            design, labelled, weights=weights, ridge=ridge
+            design, design.send(labelled), weights=weights, ridge=ridge
         ),
         "soft logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(
-            design, soft, weights=weights, ridge=ridge
+            design, design.send(soft), weights=weights, ridge=ridge
         ),
         "joint": lambda design, weights=None, ridge=0.0: JointRisk(
-            design, labelled, other, weights=weights, ridge=ridge
+            design, design.send(labelled), design.send(other), weights=weights, ridge=ridge
         ),
         "pair": lambda design, weights=None, ridge=0.0: PairRisk(
-            design, labelled, weights=weights, ridge=ridge, propensity_ridge=2 * ridge
+            design, design.send(labelled), weights=weights, ridge=ridge, propensity_ridge=2 * ridge
         ),
         "pair, some columns": lambda design, weights=None, ridge=0.0: PairRisk(
-            design, labelled, columns=np.array([1, 3]), weights=weights, ridge=ridge, propensity_ridge=2 * ridge
+            design,
+            design.send(labelled),
+            columns=np.array([1, 3]),
+            weights=weights,
+            ridge=ridge,
+            propensity_ridge=2 * ridge,
         ),
     }[request.param]
 
@@ -43,7 +48,8 @@ def make_risk(request, rng):
 def risk(request, make_risk, design_kind, X, rng):
     if request.param == "unweighted":
         return make_risk(design_kind(X))
-    return make_risk(design_kind(X), rng.random(N) + 0.1, 0.7)
+    design = design_kind(X)
+    return make_risk(design, design.send(rng.random(N) + 0.1), 0.7)
 
 
 def test_gradient_is_the_slope_of_the_value(risk, rng):
@@ -79,8 +85,10 @@ def test_an_integer_weight_is_that_many_rows(design_kind, rng):
     copies = rng.integers(1, 4, size=30)
     repeat = np.repeat(np.arange(30), copies)
     labelled, other, coef = rng.random(30) < 0.5, rng.normal(size=30), rng.normal(size=4)
-    weighted = JointRisk(design_kind(X), labelled, other, weights=copies.astype(float), ridge=0.2)
-    repeated = JointRisk(design_kind(X[repeat]), labelled[repeat], other[repeat], ridge=0.2)
+    design, longer = design_kind(X), design_kind(X[repeat])
+    weights = design.send(copies.astype(float))
+    weighted = JointRisk(design, design.send(labelled), design.send(other), weights=weights, ridge=0.2)
+    repeated = JointRisk(longer, longer.send(labelled[repeat]), longer.send(other[repeat]), ridge=0.2)
     assert weighted.total_weight == repeated.total_weight == copies.sum()
     np.testing.assert_allclose(weighted.value_gradient(coef)[0], repeated.value_gradient(coef)[0], rtol=1e-12)
     np.testing.assert_allclose(weighted.gradient(coef), repeated.gradient(coef), rtol=1e-10, atol=1e-12)
@@ -109,8 +117,9 @@ def test_holding_elsewhere_is_a_new_risk_with_the_old_majoriser(design_kind, X, 
 
 
 def test_joint_risk_with_certain_labels_is_the_logistic_risk(design_kind, X, rng):
-    design, labelled, coef = design_kind(X), rng.random(N) < 0.4, rng.normal(size=P + 1)
-    joint = JointRisk(design, labelled, np.full(N, np.inf)).value_gradient(coef)
+    design, coef = design_kind(X), rng.normal(size=P + 1)
+    labelled = design.send(rng.random(N) < 0.4)
+    joint = JointRisk(design, labelled, design.send(np.full(N, np.inf))).value_gradient(coef)
     logistic = LogisticRisk(design, labelled).value_gradient(coef)
     assert joint[0] == pytest.approx(logistic[0], rel=1e-13)
     np.testing.assert_allclose(joint[1], logistic[1], atol=1e-11)
@@ -129,7 +138,8 @@ def test_the_pair_is_the_joint_risk_of_each_factor(design_kind, X, rng):
 
 
 def test_columns_left_out_of_the_propensity_are_zeros(design_kind, X, rng):
-    design, labelled = design_kind(X), rng.random(N) < 0.4
+    design = design_kind(X)
+    labelled = design.send(rng.random(N) < 0.4)
     some, all_columns = PairRisk(design, labelled, columns=np.array([1, 3])), PairRisk(design, labelled)
     theta = rng.normal(size=P + 1 + 3)
     beta, gamma = some.split(theta)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import coarse
+from conftest import coarse, torch
 from propense._designs import as_design, dense
 from propense._designs.dense import DenseDesign
 from propense._designs.sparse import SparseDesign
@@ -27,6 +27,11 @@ def with_ones(X):
 def blocks(request, monkeypatch):
     if request.param != "one block":
         monkeypatch.setattr(dense, "_BLOCK", 40)
+        if torch is not None:
+            from propense._designs import torch_design
+
+            monkeypatch.setattr(torch_design, "_BLOCK", 40)
+            monkeypatch.setattr(torch_design, "_GRAM_ROWS", 20)
     if request.param == "blocks in threads":
         monkeypatch.setattr(dense, "_THREADED", 0)
 
@@ -46,10 +51,11 @@ def test_products_count_the_intercept_first(design_kind, X, with_ones, rng):
 @pytest.mark.parametrize("weights", ["none", "positive", "signed"])
 def test_gram_is_the_weighted_cross_product(design_kind, X, with_ones, rng, weights):
     w = {"none": np.ones(203), "positive": rng.random(203), "signed": rng.normal(size=203)}[weights]
-    gram = design_kind(X).gram(None if weights == "none" else w)
+    design = design_kind(X)
+    sent = None if weights == "none" else design.send(w)
+    gram = design.gram(sent)
     np.testing.assert_allclose(gram, with_ones.T @ (w[:, None] * with_ones), rtol=1e-11, atol=1e-11)
-    squares = design_kind(X).squares(None if weights == "none" else w)
-    np.testing.assert_allclose(squares, np.diag(gram), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(design.squares(sent), np.diag(gram), rtol=1e-11, atol=1e-11)
 
 
 @pytest.fixture(params=["logistic", "joint", "pair"])
@@ -119,7 +125,8 @@ def test_take_keeps_the_rows_of_a_mask(design_kind, X, with_ones, rng):
 
 def test_nearest_is_the_closest_row_of_the_pool(design_kind, X):
     mask = np.arange(len(X)) % 3 == 0
-    found = design_kind(X).nearest(mask, ~mask)
+    design = design_kind(X)
+    found = design.nearest(design.send(mask), design.send(~mask))
     assert not mask[found].any()
     distances = ((X[mask][:, None] - X[None]) ** 2).sum(axis=2)
     distances[:, mask] = np.inf
@@ -130,8 +137,8 @@ def test_nothing_is_written_to_the_matrix(design_kind, X, rng):
     kept = X.copy()
     X.flags.writeable = False
     design = design_kind(X)
-    design.gram(rng.random(203))
-    design.nearest(np.arange(203) < 50, np.arange(203) >= 50)
+    design.gram(design.send(rng.random(203)))
+    design.nearest(design.send(np.arange(203) < 50), design.send(np.arange(203) >= 50))
     np.testing.assert_array_equal(X, kept)
 
 

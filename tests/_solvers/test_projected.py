@@ -39,7 +39,8 @@ def test_a_point_inside_stays():
 def risk(rng, design_kind):
     X = coarse(rng.normal(size=(300, 4)) * [1, 1, 30, 1])
     labelled = rng.random(300) < 1 / (1 + np.exp(-X @ [1.0, -1.0, 0.02, 0.0]))
-    return LogisticRisk(design_kind(X), labelled)
+    design = design_kind(X)
+    return LogisticRisk(design, design.send(labelled))
 
 
 def test_within_a_large_ball_it_is_the_minimiser(risk):

@@ -23,9 +23,10 @@ def problem(rng):
 @pytest.fixture(params=["logistic", "joint"])
 def risk(request, problem, design_kind):
     X, labelled, other = problem
+    design = design_kind(X)
     if request.param == "logistic":
-        return LogisticRisk(design_kind(X), labelled, ridge=1.0)
-    return JointRisk(design_kind(X), labelled, other, ridge=0.5)
+        return LogisticRisk(design, design.send(labelled), ridge=1.0)
+    return JointRisk(design, design.send(labelled), design.send(other), ridge=0.5)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -91,16 +92,16 @@ def test_early_stop_takes_at_most_its_cap(risk):
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
 def test_more_columns_than_rows_are_no_obstacle(design_kind, rng, solver):
-    X = coarse(rng.normal(size=(15, 30)))
-    risk = JointRisk(design_kind(X), np.arange(15) % 2 == 0, coarse(rng.normal(size=15)))
+    design = design_kind(coarse(rng.normal(size=(15, 30))))
+    risk = JointRisk(design, design.send(np.arange(15) % 2 == 0), design.send(coarse(rng.normal(size=15))))
     solution = SOLVERS[solver](risk, np.zeros(31), tol=1e-6, max_iter=200)
     assert solution.converged
 
 
 def test_newton_leaves_a_saddle(design_kind, rng):
     """Where the joint risk curves downwards, the step must still descend."""
-    X = coarse(rng.normal(size=(200, 2)))
-    risk = JointRisk(design_kind(X), rng.random(200) < 0.05, np.full(200, 3.0), ridge=1e-3)
+    design = design_kind(coarse(rng.normal(size=(200, 2))))
+    risk = JointRisk(design, design.send(rng.random(200) < 0.05), design.send(np.full(200, 3.0)), ridge=1e-3)
     start = np.array([2.5, 0.5, -0.5])
     assert np.linalg.eigvalsh(risk.hessian(start)).min() < 0
     solution = SOLVERS["newton"](risk, start, tol=1e-8, max_iter=200)
@@ -124,7 +125,8 @@ def test_neither_units_nor_an_offset_hinder_convergence(problem, solver, offset,
 def test_newton_needs_few_hessians(problem, design_kind, monkeypatch):
     """A Hessian costs more than a step: near the solution an old one serves."""
     X, labelled, _ = problem
-    risk = LogisticRisk(design_kind(X), labelled, ridge=1.0)
+    design = design_kind(X)
+    risk = LogisticRisk(design, design.send(labelled), ridge=1.0)
     made = []
     hessian = LogisticRisk.hessian
     monkeypatch.setattr(LogisticRisk, "hessian", lambda self, coef: made.append(1) or hessian(self, coef))
@@ -135,7 +137,8 @@ def test_newton_needs_few_hessians(problem, design_kind, monkeypatch):
 
 def test_wide_problems_make_no_square_matrix(problem, design_kind, monkeypatch):
     X, labelled, _ = problem
-    risk = LogisticRisk(design_kind(X), labelled, ridge=1.0)
+    design = design_kind(X)
+    risk = LogisticRisk(design, design.send(labelled), ridge=1.0)
     narrow = SOLVERS["lbfgs"](risk, np.zeros(P + 1), tol=1e-8, max_iter=500)
     monkeypatch.setattr(sys.modules["propense._solvers.lbfgs"], "WIDE", 2)
     monkeypatch.setattr(LogisticRisk, "majoriser", lambda self: pytest.fail("a p × p matrix was made"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Rows", "as_float", "by_block", "library_of", "namespace", "weigh"]
+__all__ = ["Rows", "as_float", "by_block", "home", "library_of", "namespace", "weigh"]
 
 # One number per row of the feature matrix, in whatever library the matrix lives.
 Rows = Any
@@ -44,6 +44,14 @@ def as_float(rows: Rows) -> Rows:
     if namespace(rows) is np:
         return rows.astype(np.float64, copy=False)
     return rows.double()
+
+
+def home(values: Any) -> Any:
+    """A tensor on whatever device, or what Dask has yet to compute, as a NumPy array; anything else as it is."""
+    library = library_of(values)
+    if library == "torch":
+        return values.detach().cpu().numpy()
+    return values.compute() if library == "dask" else values
 
 
 def weigh(values: Rows, weights: Rows | None) -> Rows:

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design
-from propense._maths.arrays import Rows
+from propense._maths.arrays import Rows, home
 from propense._maths.double_logistic import class_given_label, hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense.errors import InvalidFeatures
@@ -193,9 +193,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         float
         """
-        design = read_features(self, X)
-        predicted = design.bring(self._classes_of(design))
-        return float(accuracy_score(fill_missing(y, self.classes_[0]), predicted, sample_weight=sample_weight))
+        predicted = home(self.predict(X))
+        return float(accuracy_score(fill_missing(y, self.classes_[0]), predicted, sample_weight=home(sample_weight)))
 
     @property
     def coef_(self) -> NDArray[np.float64]:

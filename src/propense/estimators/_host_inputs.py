@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from propense._maths.arrays import home
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 from propense.estimators._labels import LabelReader
 from propense.estimators._readers import LARGEST, place
@@ -54,6 +55,7 @@ class HostReader:
         self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]
     ) -> NDArray[np.float64]:
         """One finite number per row, from an array or from one number for all."""
+        values = home(values)
         if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
             values = np.full(features.shape[0], values)
         try:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from propense._maths.arrays import home
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
 
 __all__ = ["Gaps", "LabelReader", "fill_missing", "missing_values", "read_classes", "read_labels"]
@@ -165,6 +166,7 @@ def _denies(word: Any, other: Any) -> bool:
 
 def _as_array(y: Any) -> Any:
     """Lists as arrays that keep their values: NumPy would write None and NaN beside strings as words."""
+    y = home(y)
     if not isinstance(y, list | tuple):
         return np.asarray(y) if hasattr(y, "__array__") else y
     array = np.asarray(y)

@@ -189,6 +189,6 @@ def _expected_loss(sample: Sample, a: Any, b: Any) -> float:
 def _mean_drift(sample: Sample, recent: deque[Any]) -> float:
     """The mean, over the unlabelled rows, of |slope| of the straight line through their last propensities."""
     times = np.arange(len(recent)) - (len(recent) - 1) / 2.0
-    slopes = sum(time * values for time, values in zip(times, recent, strict=True)) / float(times @ times)
+    slopes = sum(float(time) * values for time, values in zip(times, recent, strict=True)) / float(times @ times)
     unlabelled = ~sample.labelled
     return sample.weight_of(abs(slopes) * unlabelled) / sample.weight_of(unlabelled)

@@ -1,0 +1,100 @@
+"""Wherever X lives, the model is the one that NumPy's X gives."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from conftest import fit, load_problem, reference_files, torch
+from propense import JERM
+from propense._maths.arrays import home
+
+# TM may still be moving after its hundred rounds.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# Each library, as a function of a NumPy array: X, y or weights elsewhere.
+BACKENDS = {}
+if torch is not None:
+    BACKENDS["torch"] = torch.tensor
+    if torch.cuda.is_available():
+        BACKENDS["torch cuda"] = lambda X: torch.tensor(X, device="cuda")
+
+PREDICTIONS = ("decision_function", "predict_proba", "predict_propensity", "predict_hidden", "predict")
+
+
+@pytest.fixture(params=BACKENDS)
+def elsewhere(request):
+    return BACKENDS[request.param]
+
+
+def to_host(rows):
+    return np.asarray(home(rows))
+
+
+@pytest.fixture
+def problem(rng):
+    positive = rng.random(400) < 0.4
+    X = rng.normal(size=(400, 3)) + np.outer(positive, [2.0, -1.0, 0.0])
+    return X, (positive & (rng.random(400) < 1 / (1 + np.exp(-X[:, 2] - 0.3)))).astype(int)
+
+
+def assert_same_model(one, other, X, X_elsewhere):
+    np.testing.assert_allclose(other.prior_, one.prior_, atol=1e-6)
+    for name in PREDICTIONS:
+        expected = getattr(one, name)(X)
+        np.testing.assert_allclose(to_host(getattr(other, name)(X_elsewhere)), expected, atol=1e-5)
+        # A model knows numbers, not where they came from.
+        np.testing.assert_allclose(getattr(other, name)(X), expected, atol=1e-5)
+        np.testing.assert_allclose(to_host(getattr(one, name)(X_elsewhere)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_method_finds_what_it_finds_in_memory(method, problem, elsewhere, rng, weighted):
+    X, s = problem
+    weights = rng.random(400) * (rng.random(400) < 0.9)
+    rows = {"sample_weight": weights} if weighted else {}
+    here = fit(clone(method), X, s, **rows)
+    there = fit(method, elsewhere(X), elsewhere(s), **{name: elsewhere(each) for name, each in rows.items()})
+    if hasattr(here, "coef_"):
+        np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-5)
+        np.testing.assert_allclose(there.propensity_coef_, here.propensity_coef_, atol=1e-5)
+    assert there.classes_.tolist() == [0, 1]
+    assert_same_model(here, there, X, elsewhere(X))
+
+
+@pytest.mark.parametrize("path", reference_files(), ids=lambda path: path.stem)
+def test_jerm_meets_its_authors_elsewhere(path, elsewhere):
+    problem = load_problem(path)
+    model = JERM().fit(elsewhere(problem.X), elsewhere(problem.s))
+    assert model.converged_
+    np.testing.assert_array_equal(model.spies_, JERM().fit(problem.X, problem.s).spies_)
+    posterior = to_host(model.predict_proba(elsewhere(problem.X_test)))[:, 1]
+    np.testing.assert_allclose(posterior, problem.jerm_posterior_test, atol=2e-6)
+    np.testing.assert_allclose(
+        to_host(model.predict_propensity(elsewhere(problem.X))), problem.jerm_propensity, atol=2e-6
+    )
+    beta = np.concatenate([model.intercept_, model.coef_[0]])
+    np.testing.assert_allclose(beta, problem.jerm_beta, rtol=1e-5, atol=1e-4)
+
+
+def test_labels_and_weights_may_stay_in_memory(problem, elsewhere, rng):
+    X, s = problem
+    weights = rng.random(400)
+    here = JERM().fit(X, s, sample_weight=weights)
+    for y in (s, s.tolist(), np.where(s, "yes", "no")):
+        there = JERM().fit(elsewhere(X), y, sample_weight=weights)
+        np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-6)
+        assert to_host(there.predict(elsewhere(X))).tolist() == np.take(there.classes_, here.predict(X)).tolist()
+
+
+@pytest.mark.parametrize("some", [[1], [0, 2], []])
+def test_the_propensity_may_have_columns_of_its_own(problem, elsewhere, some):
+    X, s = problem
+    there = JERM(propensity_features=some).fit(elsewhere(X), elsewhere(s))
+    assert_same_model(JERM(propensity_features=some).fit(X, s), there, X, elsewhere(X))
+
+
+def test_a_score_is_a_number_on_the_host(problem, elsewhere, rng):
+    X, s = problem
+    model, weights = JERM().fit(elsewhere(X), elsewhere(s)), rng.random(400)
+    assert model.score(elsewhere(X), elsewhere(s)) == model.score(X, s)
+    assert model.score(elsewhere(X), s, sample_weight=elsewhere(weights)) == model.score(X, s, sample_weight=weights)
