@@ -13,7 +13,7 @@ __all__ = ["lowest", "measure"]
 Tensor = Any
 
 # Queries in a tile of bounds, the columns multiplied at a time, and the tiles of queries that share a block in cache.
-HEIGHT, DEPTH, GROUP = 128, 64, 16
+HEIGHT, DEPTH, GROUP = 128, 64, 32
 WARPS, STAGES = 8, 3
 # Columns of X subtracted at a time.
 _COLUMNS = 16
