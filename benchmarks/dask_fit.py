@@ -92,7 +92,7 @@ def compare(model: JERM, X: Any, label: Any, size: int) -> str:
     """How far the coefficients are from where they should be."""
     if size <= _IN_MEMORY:
         begun = time.perf_counter()
-        plain = JERM().fit(X.compute(), label.compute())
+        plain = JERM(max_iter=model.max_iter).fit(X.compute(), label.compute())
         gap = max(
             np.abs(model.coef_ - plain.coef_).max(), np.abs(model.propensity_coef_ - plain.propensity_coef_).max()
         )
@@ -114,12 +114,13 @@ def main() -> None:
     folder = a.folder / f"{a.rows}x{a.columns}-{a.pieces}-{a.labelled}"
     write(folder, a.rows, a.columns, a.pieces, a.labelled)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="1.5GB", dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="1.5GB", dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         table = dd.read_parquet(folder)
         X, label = table.drop(columns="label"), table["label"]
         once = float(np.median([read_once(X) for _ in range(3)]))
+        print(f"read once {once:.2f} s", flush=True)
         counts = count_passes(client)
         begun = time.perf_counter()
         model = JERM(max_iter=a.max_iter).fit(X, label)
@@ -128,7 +129,7 @@ def main() -> None:
         print(
             f"{a.rows} × {a.columns} float32, {size / 1e9:.2f} GB in {a.pieces} files, {label.sum().compute()} labelled"
         )
-        print(f"read once {once:.2f} s; fit {wall:.1f} s, {model.n_iter_} rounds, {passes} passes")
+        print(f"fit {wall:.1f} s, {model.n_iter_} rounds, {passes} passes")
         print(f"fit / (passes × read once) = {wall / (passes * once):.2f}")
         print(f"to the client {counts['bytes'] / 1e6:.2f} MB; peak of a worker {max(client.run(peak).values()):.0f} MB")
         print(compare(model, X, label, size), flush=True)

@@ -20,7 +20,7 @@ Tensor = Any
 # The widest rows whose gradient, one float64 for each of them and for each row of a tile, stays in registers.
 _WIDEST = 1024
 # Entries of X in a tile, tiles on their way from memory or worked on, and programs for each multiprocessor: of some two
-# hundred shapes the fastest on an H200. One warp a program: the slope of a row is computed by 32 threads and no more, and
+# hundred shapes the fastest on an H200. One warp a program: 32 threads and no more compute the slope of a row, and
 # no product of a row waits for another warp.
 TILE = 1024
 WARPS = 1
