@@ -246,9 +246,9 @@ def tune(report: Report, X: Tensor, labelled: Tensor) -> None:
     assert isinstance(design, TorchDesign)
     rows = formulas(design, labelled, coef)["joint"][1]
     report.head("tile", "warps", "stages", "programs", "ms of a joint gradient")
-    for tile, warps in ((2048, 4), (4096, 4), (4096, 8), (1024, 2), (2048, 2)):
+    for tile, warps in ((512, 1), (1024, 1), (2048, 1), (1024, 2), (4096, 4)):
         for stages in (2, 3, 4, 6):
-            for programs in (1, 2, 3, 4, 6):
+            for programs in (9, 16, 32, 64):
                 names: dict[str, Any] = {"TILE": tile, "WARPS": warps, "STAGES": stages, "PROGRAMS": programs}
                 with mock.patch.multiple(kernels, **names):
                     try:

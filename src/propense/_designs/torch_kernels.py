@@ -2,8 +2,8 @@
 
 A program takes a few rows at a time with all their columns, makes their products with the coefficients, the slopes of
 the loss there, and adds slope × row to a gradient that it keeps in registers. Every product and sum is float64,
-whatever X is stored in. Programs are as many as the device runs at a time; each leaves its sums, which are added in the
-order of the programs, so that the result does not depend on who finished first.
+whatever X is stored in. Each program takes every n-th tile and leaves its sums, which are added in the order of
+the programs, so that the result does not depend on who finished first.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,10 @@ Tensor = Any
 
 # The widest rows whose gradient, one float64 for each of them and for each row of a tile, stays in registers.
 _WIDEST = 1024
-# Entries of X in a tile, tiles on their way from memory or worked on, and programs for each multiprocessor: of some two
-# hundred shapes the fastest on an H200. One warp a program: 32 threads and no more compute the slope of a row, and
-# no product of a row waits for another warp.
-TILE = 1024
-WARPS = 1
+# Entries of X in a tile. One warp has it: shared between warps, a row would be cut, and its slope computed by each.
+TILE, WARPS = 1024, 1
+# Tiles on their way from memory or worked on, and programs for each multiprocessor; of some two hundred shapes the
+# fastest on an H200.
 STAGES = 4
 PROGRAMS = 16
 # Rows a program of the loss takes at a time.

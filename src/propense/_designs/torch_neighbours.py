@@ -26,8 +26,9 @@ Tensor = Any
 BLOCK, _DEPTH = 256, 64
 # Queries searched at a time, fewer at first to learn how many blocks are left, and candidates made operands at a time.
 _FIRST, _QUERIES, _CANDIDATES = 2048, 32768, 65536
-# The lowest bounds kept at a time, 2 GiB of them; bounds made and entries of X copied at a time without kernels.
-_KEPT, _TILE, _COPIED = 1 << 29, 1 << 28, 1 << 25
+# Entries of X copied at a time, 256 MiB of float64; lowest bounds kept at a time, 2 GiB; bounds made at a time where
+# no kernel spares them.
+_COPIED, _KEPT, _TILE = 1 << 25, 1 << 29, 1 << 28
 # Pairs of a query and a block looked at at a time.
 _PAIRS = 1 << 24
 # Up to this many columns, and from so many blocks left a query, values are split in two.
@@ -40,7 +41,7 @@ def nearest_tensor(features: Tensor, queries: Tensor, pool: Tensor) -> Tensor:
     """For each row number in `queries` the number of its nearest row among those in `pool`, which ascend."""
     space = Space(features, queries, pool)
     split, done = features.shape[1] <= _FEW_COLUMNS, 0
-    size = max(min(_QUERIES, _KEPT // space.blocks), BLOCK)
+    size = max(min(_QUERIES, _KEPT // space.blocks, _COPIED // features.shape[1]), 1)
     found = []
     while done < len(queries):
         which = slice(done, min(done + (size if done else min(size, _FIRST)), len(queries)))
@@ -102,7 +103,8 @@ class Space:
         """The lowest bound of ‖u‖² − 2 l·u of each query within each block of candidates."""
         out = torch.empty((queries.count, self.blocks), dtype=torch.float32, device=self.features.device)
         fill = _lowest if self._kernels is None else self._kernels.lowest
-        for which in slices(len(self.pool), _CANDIDATES):
+        blocks = max(min(_CANDIDATES, _COPIED // self.features.shape[1]) // BLOCK, 1)
+        for which in slices(len(self.pool), blocks * BLOCK):
             candidates = make_operand(self, self.pool[which], split, left=False)
             fill(queries, candidates, out[:, which.start // BLOCK : -(-which.stop // BLOCK)])
         return out
