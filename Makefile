@@ -48,8 +48,10 @@ docs: .venv/.docs
 	$(BIN)/python -m pip install --quiet --editable '.[cli]'
 	touch $@
 
+# The laws are tested on tensors too. torch of this version comes without CUDA, and Triton interprets its kernels where
+# there is no device.
 .venv/.dev: .venv/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' torch==2.13.0 triton
 	touch $@ .venv/.cli
 
 .venv/.bench: .venv/.dev
