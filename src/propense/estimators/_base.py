@@ -68,7 +68,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
             The features, finite. float32 is kept as it is.
         y : array-like of shape (n_samples,)
             Who is labelled: any two values, the larger of which is the label (1 of {0, 1}, True, "yes" of
@@ -115,7 +115,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
 
         Returns
         -------
@@ -130,7 +130,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
 
         Returns
         -------
@@ -143,7 +143,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
 
         Returns
         -------
@@ -156,7 +156,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
 
         Returns
         -------
@@ -169,7 +169,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
 
         Returns
         -------
@@ -185,7 +185,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
 

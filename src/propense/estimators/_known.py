@@ -101,7 +101,7 @@ class KnownPropensity(LogisticClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
             The features, finite. float32 is kept as it is.
         y : array-like of shape (n_samples,)
             Who is labelled, as in every estimator here.
