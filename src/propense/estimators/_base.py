@@ -119,7 +119,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), a tensor where X is one, or a Dask array, computed when asked for
             log y/(1−y) minus the log-odds of the cut, which is ½ for ``decision="posterior"`` and ``prior_`` for
             ``decision="balanced"``.
         """
@@ -134,7 +134,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), a tensor where X is one, or a Dask array, computed when asked for
         """
         return self._classes_of(read_features(self, X))
 
@@ -147,7 +147,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, 2), a tensor where X is one, or a Dask array, computed when asked for
         """
         return both_chances(self._class_log_odds(read_features(self, X)))
 
@@ -160,7 +160,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), a tensor where X is one, or a Dask array, computed when asked for
         """
         return sigmoid(self._propensity_log_odds(read_features(self, X)))
 
@@ -173,7 +173,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), a tensor where X is one, or a Dask array, computed when asked for
         """
         design = read_features(self, X)
         return hidden_positive(self._class_log_odds(design), self._propensity_log_odds(design))
