@@ -4,7 +4,7 @@ import time
 import pytest
 from threadpoolctl import threadpool_info
 
-from propense._designs.threads import map_in_threads, one_blas_thread, slices
+from propense._designs.threads import map_in_threads, one_blas_thread, one_thread, slices
 
 
 def blas_threads():
@@ -36,6 +36,27 @@ def test_overlapping_holds_leave_blas_as_it_was():
     assert set(blas_threads()) == {1}
     second.__exit__(None, None, None)
     assert blas_threads() == before
+
+
+def test_alone_is_alone_in_this_thread_only():
+    """A task of many that run at once starts no threads; whoever is not inside one still may."""
+    before, elsewhere = blas_threads(), []
+
+    def count():
+        with one_blas_thread() as workers:
+            elsewhere.append(workers)
+
+    with one_thread():
+        with one_thread(), one_blas_thread() as workers:
+            assert workers == 1
+        with one_blas_thread() as workers:
+            assert workers == 1
+        assert set(blas_threads()) == {1}
+        map_in_threads(lambda _: count(), range(2), 2)
+    assert elsewhere == [max(before)] * 2
+    assert blas_threads() == before
+    with one_blas_thread() as workers:
+        assert workers == max(before)
 
 
 def test_results_come_in_the_order_of_the_items():

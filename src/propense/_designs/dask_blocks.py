@@ -35,26 +35,41 @@ Graph = dict[Key, Any]
 
 
 @dataclass(frozen=True)
-class _Recipe:
-    """The tasks that only one block needs; what others need too, or a cluster holds, comes in by its key."""
+class _Step:
+    """One task of a recipe: what it needs, and which of that nobody needs after it."""
 
     key: Key
-    # In an order in which they can be run.
-    tasks: Graph
+    task: Any
+    needs: tuple[Key, ...]
+    last: tuple[Key, ...]
+
+    def run(self, made: Graph) -> Any:
+        if hasattr(self.task, "dependencies"):
+            return self.task({need: made[need] for need in self.needs})
+        if isinstance(self.task, np.ndarray):
+            return self.task
+        if isinstance(self.task, tuple) and len(self.task) == 2 and self.needs == self.task[1:]:
+            return self.task[0](made[self.needs[0]])  # As `layer` writes it.
+        # As all tasks were before Dask had objects for them.
+        given = {need: (partial(_same, made[need]),) for need in self.needs}
+        return dask.get({**given, self.key: self.task}, self.key)
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """The steps that only one block needs; what others need too, or a cluster holds, comes in by its key."""
+
+    key: Key
+    steps: tuple[_Step, ...]
     inputs: tuple[Key, ...]
 
     def make(self, values: Sequence[Any]) -> Any:
         made = dict(zip(self.inputs, values, strict=True))
-        for key, task in self.tasks.items():
-            if hasattr(task, "dependencies"):
-                made[key] = task({need: made[need] for need in task.dependencies})
-            elif isinstance(task, np.ndarray):
-                made[key] = task
-            elif isinstance(task, tuple) and len(task) == 2 and _is_key(task[1], made):
-                made[key] = task[0](made[task[1]])  # As `layer` writes it.
-            else:
-                # As all tasks were before Dask had objects for them.
-                made[key] = dask.get({key: task, **{need: (partial(_same, made[need]),) for need in made}}, key)
+        for step in self.steps:
+            made[step.key] = step.run(made)
+            # A block as a data frame and the same as an array need not be held side by side.
+            for key in step.last:
+                del made[key]
         return made[self.key]
 
 
@@ -182,8 +197,14 @@ def _recipe(graph: Graph, key: Key, count: Counter[Key]) -> _Recipe:
         elif here not in tasks:
             tasks[here] = graph[here]
             stack += _needs(graph, here)
-    needs = {each: set(_needs(graph, each)) & tasks.keys() for each in tasks}
-    return _Recipe(key, {each: tasks[each] for each in TopologicalSorter(needs).static_order()}, tuple(inputs))
+    needs = {each: tuple(_needs(graph, each)) for each in tasks}
+    steps: list[_Step] = []
+    seen = {key}
+    for here in reversed([each for each in TopologicalSorter(needs).static_order() if each in tasks]):
+        last = tuple(need for need in needs[here] if need not in seen)
+        seen.update(last)
+        steps.append(_Step(here, tasks[here], needs[here], last))
+    return _Recipe(key, tuple(reversed(steps)), tuple(inputs))
 
 
 def _reach(graph: Graph, key: Key) -> set[Key]:
@@ -207,13 +228,6 @@ def _needs(graph: Graph, key: Key) -> Iterator[Key]:
 def _is_future(node: Any) -> bool:
     """Whether a node is what a cluster computes or holds."""
     return type(node).__module__.startswith("distributed")
-
-
-def _is_key(value: Any, keys: Graph) -> bool:
-    try:
-        return value in keys
-    except TypeError:
-        return False  # Keys can be hashed.
 
 
 def _same(value: Any) -> Any:

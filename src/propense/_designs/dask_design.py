@@ -130,9 +130,11 @@ class DaskDesign:
         return [0, *accumulate(self._features.chunks[0][:-1])]
 
     def _beside(self, rows: Sequence[Rows], weights: Rows | None = None) -> list[da.Array]:
-        """Rows, and weights if there are any, as Dask arrays; those still on the host are sent."""
+        """Rows, and weights if there are any, in the blocks of X; those still on the host are sent."""
         rows = [*rows, *([] if weights is None else [weights])]
-        return [row if isinstance(row, da.Array) else self.send(np.asarray(row)) for row in rows]
+        beside = [row if isinstance(row, da.Array) else self.send(np.asarray(row)) for row in rows]
+        chunks = self._features.chunks[:1]
+        return [row if row.chunks == chunks else row.rechunk(chunks) for row in beside]
 
     def _sum(self, method: str, rows: Rows | None) -> NDArray[np.float64]:
         """The sum over the blocks of a method of their designs, which takes rows or None."""
