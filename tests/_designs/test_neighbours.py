@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from propense._designs import neighbours
-from propense._designs.neighbours import nearest_dense, nearest_sparse
+from propense._designs.neighbours import nearest_dense
 
 
 def brute_force(X, queries, pool):
@@ -74,7 +73,6 @@ def test_ties_go_to_the_lowest_row(rng, ties):
     X = TIES[ties](rng)
     queries, pool = halves(len(X))
     np.testing.assert_array_equal(nearest_dense(X, queries, pool), brute_force(X, queries, pool))
-    np.testing.assert_array_equal(nearest_sparse(sp.csr_array(X), queries, pool), brute_force(X, queries, pool))
 
 
 @given(
@@ -88,7 +86,6 @@ def test_any_small_grid_is_searched_exactly(X, data):
     queries, pool = np.flatnonzero(mask), np.flatnonzero(~mask)
     expected = brute_force(X, queries, pool)
     np.testing.assert_array_equal(nearest_dense(X, queries, pool), expected)
-    np.testing.assert_array_equal(nearest_sparse(sp.csr_array(X), queries, pool), expected)
 
 
 @pytest.mark.parametrize("cell", [1e3, 1e9, 1e15])
@@ -102,14 +99,6 @@ def test_one_far_cell_does_not_blunt_the_bounds(rng, cell, monkeypatch):
     monkeypatch.setattr(neighbours._DenseScreen, "exact", lambda self, i, j: pairs.append(len(i)) or exact(self, i, j))
     nearest_dense(X, queries, pool)
     assert sum(pairs) < 3 * len(queries)
-
-
-def test_sparse_ties_are_measured_in_slices(rng, monkeypatch):
-    """Rows without a common term are all equally far apart."""
-    X = sp.csr_array(np.eye(120))
-    queries, pool = halves(120)
-    monkeypatch.setattr(neighbours, "_COPIED", 30)
-    np.testing.assert_array_equal(nearest_sparse(X, queries, pool), 0)
 
 
 def test_bounds_are_below_the_truth_and_close_to_it(rng):

@@ -8,6 +8,7 @@ lowest row.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from propense._designs.threads import map_in_threads, one_blas_thread, slices
 
-__all__ = ["nearest_dense", "nearest_sparse"]
+__all__ = ["RowSet", "nearest_dense"]
 
 Index = NDArray[np.intp]
 
@@ -29,6 +30,14 @@ _COPIED = 1 << 15
 _SAMPLE, _LOOKED_AT = 128, 2048
 
 
+@dataclass(frozen=True)
+class RowSet:
+    """Some rows of a matrix, by number."""
+
+    features: Any
+    index: Index
+
+
 def nearest_dense(features: NDArray[Any], queries: Index, pool: Index) -> Index:
     """For each row number in `queries` the position in `pool` of its nearest row."""
     # Tables of few distinct rows (categories) would tie without end: measure each distinct row once.
@@ -39,11 +48,6 @@ def nearest_dense(features: NDArray[Any], queries: Index, pool: Index) -> Index:
         found = _search(_DenseScreen(features, queries[first], pool[kept]))
         return kept[found][inverse.reshape(-1)]
     return _search(_DenseScreen(features, queries, pool))
-
-
-def nearest_sparse(features: Any, queries: Index, pool: Index) -> Index:
-    """The same for the rows of a SciPy CSR matrix."""
-    return _search(_SparseScreen(features[queries], features[pool]))
 
 
 class _Screen(Protocol):
@@ -192,40 +196,6 @@ class _DenseScreen:
             # The subtraction rounds at ε(‖x‖ + ‖c‖), whatever little is left of x − c; 1e-15 covers underflow.
             rounding = np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) + np.linalg.norm(centre)
             yield rows, shifted, squares, np.sqrt(squares) + rounding * 2.0**-52 / self._slack + 1e-15
-
-
-class _SparseScreen:
-    """Bounds by sparse products in float64, without a centre, which would fill the zeros."""
-
-    def __init__(self, queries: Any, pool: Any) -> None:
-        self.size = queries.shape[0], pool.shape[0]
-        unit = min(_unit(queries.data), _unit(pool.data))
-        self._queries, self._pool = queries.astype(np.float64) * unit, pool.astype(np.float64) * unit
-        self._longest = 1 + int(np.diff(queries.indptr).max()) + int(np.diff(pool.indptr).max())
-        self._slack = 1.1 * (self._longest + 8) * 2.0**-53
-        self._left, self._right = (
-            np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (self._queries, self._pool)
-        )
-
-    def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
-        rows = np.arange(queries.start, queries.stop)
-        return np.stack([self.lower(rows, block).min(axis=1) for block in blocks], axis=1)
-
-    def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
-        left, right = self._left[queries], self._right[candidates]
-        products = (self._queries[queries] @ self._pool[candidates].T).toarray()
-        return np.asarray(right - 2.0 * products - self._slack * (np.sqrt(left)[:, None] + np.sqrt(right)) ** 2)
-
-    def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
-        out = np.empty(len(queries))
-        # Sliced so that no slice holds more entries than the two matrices hold in their densest rows.
-        for rows in slices(len(queries), _COPIED // self._longest):
-            gap = self._queries[queries[rows]] - self._pool[candidates[rows]]
-            out[rows] = np.asarray(gap.multiply(gap).sum(axis=1)).ravel()
-        return out
-
-    def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(distances - self._left[queries])
 
 
 def _unit(entries: NDArray[Any]) -> float:
