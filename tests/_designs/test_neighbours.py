@@ -10,14 +10,11 @@ from hypothesis.extra.numpy import arrays
 from clouds import CLOUDS, TIES, brute_force, halves, squared_distances
 from propense._designs import neighbours
 from propense._designs.neighbours import Best, RowSet, search, unit_of
+from propense._designs.sparse_neighbours import nearest_sparse
 
 
 def nearest_dense(X, queries, pool):
     return neighbours.nearest_dense(RowSet(X, queries), RowSet(X, pool))[1]
-
-
-def nearest_sparse(X, queries, pool):
-    return neighbours.nearest_sparse(RowSet(X, queries), RowSet(X, pool))[1]
 
 
 @pytest.fixture(params=["one tile", "many tiles", "many slabs"], autouse=True)
@@ -45,7 +42,6 @@ def test_ties_go_to_the_lowest_row(rng, ties):
     X = TIES[ties](rng)
     queries, pool = halves(len(X))
     np.testing.assert_array_equal(nearest_dense(X, queries, pool), brute_force(X, queries, pool))
-    np.testing.assert_array_equal(nearest_sparse(sp.csr_array(X), queries, pool), brute_force(X, queries, pool))
 
 
 @given(
@@ -59,7 +55,6 @@ def test_any_small_grid_is_searched_exactly(X, data):
     queries, pool = np.flatnonzero(mask), np.flatnonzero(~mask)
     expected = brute_force(X, queries, pool)
     np.testing.assert_array_equal(nearest_dense(X, queries, pool), expected)
-    np.testing.assert_array_equal(nearest_sparse(sp.csr_array(X), queries, pool), expected)
 
 
 @pytest.mark.parametrize("cell", [1e3, 1e9, 1e15])
@@ -75,14 +70,6 @@ def test_one_far_cell_does_not_blunt_the_bounds(rng, cell, monkeypatch):
     monkeypatch.setattr(neighbours._DenseScreen, "exact", lambda self, i, j: pairs.append(len(i)) or exact(self, i, j))
     nearest_dense(X, queries, pool)
     assert sum(pairs) < 3 * len(queries)
-
-
-def test_sparse_ties_are_measured_in_slices(rng, monkeypatch):
-    """Rows without a common term are all equally far apart."""
-    X = sp.csr_array(np.eye(120))
-    queries, pool = halves(120)
-    monkeypatch.setattr(neighbours, "_COPIED", 30)
-    np.testing.assert_array_equal(nearest_sparse(X, queries, pool), 0)
 
 
 def test_bounds_are_below_the_truth_and_close_to_it(rng):
@@ -117,7 +104,7 @@ def test_parts_of_a_pool_are_compared_in_one_unit(rng):
 
 def test_an_empty_pool_has_nobody_near():
     X = np.ones((3, 2))
-    for kind, find in ((np.asarray, neighbours.nearest_dense), (sp.csr_array, neighbours.nearest_sparse)):
+    for kind, find in ((np.asarray, neighbours.nearest_dense), (sp.csr_array, nearest_sparse)):
         distances, _ = find(RowSet(kind(X), np.arange(3)), RowSet(kind(X[:0]), np.arange(0)))
         np.testing.assert_array_equal(distances, np.inf)
 

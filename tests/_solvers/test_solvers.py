@@ -1,12 +1,11 @@
 """The solvers on the two risks: they descend, they meet, and they say when they did not."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from conftest import coarse
 from propense._designs import as_design
+from propense._maths import linear
 from propense._risks import JointRisk, LogisticRisk
 from propense._solvers import SOLVERS, mm_early
 
@@ -140,7 +139,7 @@ def test_wide_problems_make_no_square_matrix(problem, design_kind, monkeypatch):
     design = design_kind(X)
     risk = LogisticRisk(design, design.send(labelled), ridge=1.0)
     narrow = SOLVERS["lbfgs"](risk, np.zeros(P + 1), tol=1e-8, max_iter=500)
-    monkeypatch.setattr(sys.modules["propense._solvers.lbfgs"], "WIDE", 2)
+    monkeypatch.setattr(linear, "WIDE", 2)
     monkeypatch.setattr(LogisticRisk, "majoriser", lambda self: pytest.fail("a p × p matrix was made"))
     wide = SOLVERS["lbfgs"](risk, np.zeros(P + 1), tol=1e-8, max_iter=500)
     assert wide.converged

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._designs.dask_blocks import Blocks
-from propense._designs.neighbours import RowSet, nearest_dense, nearest_sparse, unit_of
+from propense._designs.neighbours import RowSet, nearest_dense, unit_of
+from propense._designs.sparse_neighbours import nearest_sparse
 
 __all__ = ["nearest"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from propense._designs.threads import map_in_threads, one_blas_thread, slices
 
-__all__ = ["RowSet", "nearest_dense", "nearest_sparse", "unit_of"]
+__all__ = ["RowSet", "nearest_dense", "unit_of"]
 
 Index = NDArray[np.intp]
 Nearest = tuple[NDArray[np.float64], Index]
@@ -61,16 +61,6 @@ def nearest_dense(queries: RowSet, pool: RowSet, unit: float | None = None) -> N
     repeats = _repeats(pool.features)
     found = [_nearest_of(queries.part(some), pool, unit, rows, repeats) for some in slices(len(queries), rows)]
     return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
-
-
-def nearest_sparse(queries: RowSet, pool: RowSet, unit: float | None = None) -> Nearest:
-    """The same for the rows of SciPy CSR matrices."""
-    best = Best(len(queries))
-    if not (len(queries) and len(pool)):
-        return best.distance, best.position
-    screen = _SparseScreen(queries, pool, unit)
-    search(screen, best)
-    return best.distance, best.position
 
 
 def _nearest_of(queries: RowSet, pool: RowSet, unit: float, rows: int, repeats: bool) -> Nearest:
@@ -236,43 +226,6 @@ class _DenseScreen:
             # The subtraction rounds at ε(‖x‖ + ‖c‖), whatever little is left of x − c; 1e-15 covers underflow.
             rounding = np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) + np.linalg.norm(centre)
             yield rows, shifted, squares, np.sqrt(squares) + rounding * 2.0**-52 / self._slack + 1e-15
-
-
-class _SparseScreen:
-    """Bounds by sparse products in float64, without a centre, which would fill the zeros."""
-
-    def __init__(self, queries: RowSet, pool: RowSet, unit: float | None) -> None:
-        self.size = len(queries), len(pool)
-        self.places = np.arange(len(pool))
-        left, right = queries.features[queries.index], pool.features[pool.index]
-        if unit is None:
-            unit = min(unit_of(left.data), unit_of(right.data))
-        self._queries, self._pool = left.astype(np.float64) * unit, right.astype(np.float64) * unit
-        self._longest = 1 + int(np.diff(left.indptr).max()) + int(np.diff(right.indptr).max())
-        self._slack = 1.1 * (self._longest + 8) * 2.0**-53
-        self._left, self._right = (
-            np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (self._queries, self._pool)
-        )
-
-    def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
-        rows = np.arange(queries.start, queries.stop)
-        return np.stack([self.lower(rows, block).min(axis=1) for block in blocks], axis=1)
-
-    def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
-        left, right = self._left[queries], self._right[candidates]
-        products = (self._queries[queries] @ self._pool[candidates].T).toarray()
-        return np.asarray(right - 2.0 * products - self._slack * (np.sqrt(left)[:, None] + np.sqrt(right)) ** 2)
-
-    def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
-        out = np.empty(len(queries))
-        # Sliced so that no slice holds more entries than the two matrices hold in their densest rows.
-        for rows in slices(len(queries), _COPIED // self._longest):
-            gap = self._queries[queries[rows]] - self._pool[candidates[rows]]
-            out[rows] = np.asarray(gap.multiply(gap).sum(axis=1)).ravel()
-        return out
-
-    def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(distances - self._left[queries])
 
 
 def unit_of(entries: NDArray[Any]) -> float:

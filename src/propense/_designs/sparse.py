@@ -1,6 +1,6 @@
 """A SciPy sparse matrix in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,15 +8,22 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._designs.host import HostRows
-from propense._designs.neighbours import RowSet, nearest_sparse
+from propense._designs.neighbours import RowSet
+from propense._designs.sparse_neighbours import nearest_sparse
 from propense._maths.arrays import Rows, weigh
 from propense._maths.formulas import Formula
 
 __all__ = ["SparseDesign"]
 
+# Entries copied at a time, where they must be: 4 MiB of float64.
+_BLOCK = 1 << 19
+
 
 class SparseDesign(HostRows):
-    """Features as a SciPy CSR matrix; nothing n × p is ever made dense."""
+    """Features as a SciPy CSR matrix; nothing n × p is ever made dense, and nothing but a gram copies X whole.
+
+    A float32 matrix is read as float64 block by block: SciPy would copy all of it for every product.
+    """
 
     movable = True
 
@@ -36,11 +43,19 @@ class SparseDesign(HostRows):
         return type(self)(self._features[:, index])
 
     def matvec(self, coef: NDArray[np.float64]) -> Rows:
-        return self._features @ coef[1:] + coef[0]
+        out = np.empty((self.shape[0], *coef.shape[1:]))
+        for which, block in self._blocks():
+            out[which] = block @ coef[1:]
+        out += coef[0]
+        return out
 
     def rmatvec(self, rows: Rows | None) -> NDArray[np.float64]:
         rows = np.ones(self.shape[0]) if rows is None else rows
-        return np.concatenate([rows.sum(axis=0, keepdims=True), self._features.T @ rows])
+        out = np.zeros((self.shape[1], *rows.shape[1:]))
+        out[0] = rows.sum(axis=0)
+        for which, block in self._blocks():
+            out[1:] += block.T @ rows[which]
+        return out
 
     def gram(self, weights: Rows | None) -> NDArray[np.float64]:
         n, p = self.shape
@@ -54,7 +69,12 @@ class SparseDesign(HostRows):
 
     def squares(self, weights: Rows | None) -> NDArray[np.float64]:
         weights = np.ones(self.shape[0]) if weights is None else weights
-        return np.concatenate([[weights.sum()], self._features.multiply(self._features).T @ weights])
+        out = np.zeros(self.shape[1])
+        out[0] = weights.sum()
+        for which, block in self._blocks(copied=True):
+            block.data **= 2
+            out[1:] += block.T @ weights[which]
+        return out
 
     def sweep(
         self,
@@ -82,5 +102,20 @@ class SparseDesign(HostRows):
 
     def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
         index = np.flatnonzero(pool)
-        _, places = nearest_sparse(RowSet(self._features, np.flatnonzero(queries)), RowSet(self._features, index))
-        return index[places]
+        wanted = RowSet(self._features, np.flatnonzero(queries))
+        return index[nearest_sparse(wanted, RowSet(self._features, index))[1]]
+
+    def _blocks(self, *, copied: bool = False) -> Iterator[tuple[slice, Any]]:
+        """Slices of rows with their features as float64: X itself where it is that, and no copy is asked for."""
+        whole = self._features
+        if whole.dtype == np.float64 and not copied:
+            yield slice(0, whole.shape[0]), whole
+            return
+        start = 0
+        while start < whole.shape[0]:
+            begin = whole.indptr[start]
+            stop = max(int(np.searchsorted(whole.indptr, begin + _BLOCK, side="right")) - 1, start + 1)
+            some = slice(begin, whole.indptr[stop])
+            parts = whole.data[some].astype(np.float64), whole.indices[some], whole.indptr[start : stop + 1] - begin
+            yield slice(start, stop), sp.csr_array(parts, shape=(stop - start, whole.shape[1]))
+            start = stop

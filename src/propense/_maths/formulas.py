@@ -17,7 +17,7 @@ from propense._maths.double_logistic import (
 )
 from propense._maths.logistic import logistic_loss, sigmoid, sigmoid_slope
 
-__all__ = ["JOINT", "LOGISTIC", "PAIR", "Formula"]
+__all__ = ["JOINT", "LOGISTIC", "PAIR", "PAIR_SQUARE", "SQUARE", "Formula"]
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,38 @@ def _pair_curvature(ab: Rows, labelled: Rows) -> Rows:
     return namespace(ab).stack(curvatures, axis=1)
 
 
+def _square_loss(a: Rows) -> Rows:
+    return 0.5 * a**2
+
+
+def _square_slope(a: Rows) -> Rows:
+    return a
+
+
+def _square_curvature(a: Rows) -> Rows:
+    return a * 0.0 + 1.0
+
+
+def _pair_square_loss(ab: Rows, own: Rows, cross: Rows, others: Rows) -> Rows:
+    return 0.5 * (ab * _pair_square_slope(ab, own, cross, others)).sum(1)
+
+
+def _pair_square_slope(ab: Rows, own: Rows, cross: Rows, others: Rows) -> Rows:
+    a, b = ab[:, 0], ab[:, 1]
+    return namespace(ab).stack((own * a + cross * b, cross * a + others * b), axis=1)
+
+
+def _pair_square_curvature(ab: Rows, own: Rows, cross: Rows, others: Rows) -> Rows:
+    return namespace(ab).stack((own, cross, others), axis=1)
+
+
 # softplus(a) − t·a with targets t in [0, 1].
 LOGISTIC = Formula("logistic", logistic_loss, _logistic_slope, _logistic_curvature)
 # φ of one predictor; rows: who is labelled, the other's log-odds, and the shift that follows from both.
 JOINT = Formula("joint", _joint_loss, _joint_slope, _joint_curvature)
 # φ of both predictors; rows: who is labelled.
 PAIR = Formula("pair", _pair_loss, _pair_slope, _pair_curvature)
+# ½a²: with the curvature of another formula for weights, the gradient at v is that formula's Hessian times v.
+SQUARE = Formula("square", _square_loss, _square_slope, _square_curvature)
+# The same of both predictors; rows: the three curvatures.
+PAIR_SQUARE = Formula("pair square", _pair_square_loss, _pair_square_slope, _pair_square_curvature)

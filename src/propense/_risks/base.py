@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
-from propense._maths.arrays import Rows
-from propense._maths.formulas import Formula
-from propense._maths.linear import cholesky_solver
+from propense._maths.arrays import Rows, weigh
+from propense._maths.formulas import SQUARE, Formula
+from propense._maths.linear import KrylovSolver, cholesky_solver, is_wide
 
 __all__ = ["Majoriser", "Matrix", "Moments", "Objective", "Risk", "Vector", "diagonal", "total_weight"]
 
@@ -20,6 +20,9 @@ Matrix = NDArray[np.float64]
 # Added to the diagonal of the majoriser: makes it invertible when p > n. It shortens the steps, it is no penalty;
 # 0.01 is what the authors of JERM used.
 _DAMPING = 0.01
+# The relative error of a step that is found without the matrix. With 1e-3 an early-stopped JERM ranks fresh rows as
+# with exact steps (correlation 0.9998 and more at 2 500 columns of text); with 1e-2 it does not (0.97 and less).
+_STEP_TOL = 1e-3
 
 
 class Objective(Protocol):
@@ -41,6 +44,9 @@ class Objective(Protocol):
 
     def hessian(self, coef: Vector) -> Matrix:
         """The matrix of second derivatives."""
+
+    def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
+        """The map v → hessian(coef) @ v, for which no matrix is made."""
 
     def majoriser(self) -> Matrix:
         """At least the Hessian, wherever that is taken."""
@@ -90,6 +96,13 @@ class Risk:
         """The matrix of second derivatives."""
         return self.design.curve(self._formula, coef, self._rows, self._weights) + np.diag(self._ridge)
 
+    def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
+        """The map v → hessian(coef) @ v, each a pass over X."""
+        design = self.design
+        weights = weigh(self._formula.curvature(design.matvec(coef), *self._rows), self._weights)
+        weights = design.hold(weights)
+        return lambda v: design.sweep(SQUARE, v, (), weights, value=False)[1] + self._ridge * v
+
     def majoriser(self) -> Matrix:
         """¼·XᵀWX + ridge + damping·I: at least the Hessian, wherever that is taken."""
         return self._bound.matrix
@@ -100,7 +113,7 @@ class Risk:
         return self._bound.units
 
     def majorised_step(self, gradient: Vector) -> Vector:
-        """Majoriser⁻¹ @ gradient; factorised once."""
+        """Majoriser⁻¹ @ gradient: factorised once, or by conjugate gradients where p is too wide for the matrix."""
         return self._bound.solve(gradient)
 
 
@@ -130,6 +143,10 @@ class Moments:
     def squares(self) -> Vector:
         return self._design.squares(self._weights)
 
+    def product(self, v: Vector) -> Vector:
+        """XᵀWX @ v, in one pass over X."""
+        return self._design.sweep(SQUARE, v, (), self._weights, value=False)[1]
+
 
 class Majoriser:
     """¼·XᵀWX + ridge + damping·I, of the coefficients at some places or of all, made when first asked for."""
@@ -149,4 +166,12 @@ class Majoriser:
 
     @cached_property
     def solve(self) -> Callable[[Vector], Vector]:
+        if is_wide(len(self._ridge)):
+            return KrylovSolver(self._product, len(self._ridge), _STEP_TOL)
         return cholesky_solver(self.matrix)
+
+    def _product(self, v: Vector) -> Vector:
+        """The matrix times v, without the matrix."""
+        spread = np.zeros(len(self._moments.squares))
+        spread[self._where] = v
+        return np.asarray(0.25 * self._moments.product(spread)[self._where] + (self._ridge + _DAMPING) * v)

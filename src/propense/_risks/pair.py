@@ -1,13 +1,14 @@
 """The risk of both predictors."""
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
-from propense._maths.arrays import Rows
-from propense._maths.formulas import PAIR
+from propense._maths.arrays import Rows, namespace, weigh
+from propense._maths.formulas import PAIR, PAIR_SQUARE
 from propense._maths.linear import places
 from propense._risks.base import Majoriser, Matrix, Moments, Vector, diagonal, total_weight
 
@@ -72,6 +73,19 @@ class PairRisk:
         own, cross, others = self._design.curve(PAIR, both, self._rows, self._weights)
         cross = cross[:, self._places]
         return np.block([[own, cross], [cross.T, others[self._places][:, self._places]]]) + np.diag(self._ridge)
+
+    def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
+        design = self._design
+        a, b = (design.matvec(each) for each in self.split(coef))
+        both = namespace(a).stack((a, b), axis=1)
+        curvatures = weigh(PAIR.curvature(both, *self._rows), self._weights)
+        rows = [design.hold(curvatures[:, each]) for each in range(3)]
+
+        def product(v: Vector) -> Vector:
+            _, moved = design.sweep(PAIR_SQUARE, np.column_stack(self.split(v)), rows, value=False)
+            return self.join(*moved.T) + self._ridge * v
+
+        return product
 
     def majoriser(self) -> Matrix:
         p = self._design.shape[1]

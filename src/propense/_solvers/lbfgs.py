@@ -7,15 +7,13 @@ import scipy.linalg
 import scipy.optimize
 from numpy.typing import NDArray
 
+from propense._maths.linear import is_wide
 from propense._risks import Objective
 from propense._solvers.solution import Solution, gradient_norm
 
-__all__ = ["WIDE", "lbfgs"]
+__all__ = ["lbfgs"]
 
 Vector = NDArray[np.float64]
-
-# With more columns than this no p × p matrix is made: at 4 000 it takes 128 MB and a second to factorise.
-WIDE = 4000
 
 
 def lbfgs(risk: Objective, start: Vector, *, tol: float, max_iter: int) -> Solution:
@@ -55,7 +53,7 @@ def _coordinates(
     risk: Objective, start: Vector
 ) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector], Vector]:
     """Maps z → coef and gradient → slope in z, and the z of `start`."""
-    if len(start) > WIDE:
+    if is_wide(len(start)):
         # Without the matrix, its diagonal: at least the units of the columns no longer matter.
         units = risk.units
         return lambda z: z / units, lambda gradient: gradient / units, start * units

@@ -1,11 +1,11 @@
-"""Damped Newton, with each Hessian kept as long as it serves."""
+"""Damped Newton: each Hessian kept as long as it serves, or none made where p × p is too much to hold."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._maths.linear import cholesky_solver
+from propense._maths.linear import cholesky_solver, conjugate_gradients, is_wide
 from propense._risks import Objective
 from propense._solvers.solution import Solution, gradient_norm
 
@@ -21,10 +21,14 @@ _PLATEAU = 1e-8
 _HALVINGS = 30
 # A predicted fall below this share of the value is not looked for in the value.
 _BLIND = 1e-9
+# Without the matrix, a step is exact to this share of the gradient at first, and to more as the gradient falls.
+_ROUGH = 0.1
 
 
 def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Newton steps, halved until the risk falls, until the gradient norm is at most `tol`."""
+    if is_wide(len(start)):
+        return _newton_by_products(risk, start, tol=tol, max_iter=max_iter)
     coef, n_iter, inverse = start, 0, None
     stale = 0.1 ** (1.0 / (1.0 + _PRICE_PER_COLUMN * len(start)))
     value, gradient = risk.value_gradient(coef)
@@ -42,6 +46,28 @@ def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter:
         n_iter += 1
         if gradient_norm(risk, gradient) > stale * norm:
             inverse = None
+    return Solution(coef, value, norm, n_iter, norm <= tol)
+
+
+def _newton_by_products(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+    """The same with steps by conjugate gradients (Dembo and Steihaug 1983): products with the Hessian are passes."""
+    coef, n_iter = start, 0
+    value, gradient = risk.value_gradient(coef)
+    scales = risk.units**2
+    while (norm := gradient_norm(risk, gradient)) > tol and n_iter < max_iter:
+        # The error of a step is left in the next gradient: √norm makes that fall ever faster, and no step need be
+        # more exact than the end.
+        share = max(min(_ROUGH, np.sqrt(norm)), 0.1 * tol / norm)
+        goal = share**2 * float(gradient @ (gradient / scales))
+        direction, _ = conjugate_gradients(risk.curvature(coef), np.zeros(len(coef)), -gradient, goal, scales)
+        if not direction.any():
+            # Where the risk curves downwards at once: the step of a majoriser that is diagonal.
+            direction = -gradient / scales
+        moved = _descend(risk, coef, value, gradient, direction)
+        if moved is None:
+            break  # No descent along the best direction known: the value is exhausted to rounding.
+        coef, value, gradient = moved
+        n_iter += 1
     return Solution(coef, value, norm, n_iter, norm <= tol)
 
 

@@ -12,7 +12,7 @@ from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._likely import best_rows, fit_propensity_on, rows_above, rows_from
-from propense.estimators._logistic import check_width, choose_solver, fit_logistic
+from propense.estimators._logistic import fit_logistic, solver_named
 from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor, Predictor
 from propense.estimators._spies import Spies, find_spies, spy_threshold
@@ -45,8 +45,9 @@ class JERM(BasePUClassifier):
         where ``spy_quantile`` is above 0).
     solver : {"auto", "mm", "newton", "lbfgs"}, default="auto"
         What minimises the joint risk over β. "auto" is "mm" (majorise–minimise) for "published" and "newton" for
-        "paper", there "lbfgs" beyond 4 000 columns. Only "mm" can be stopped early: with "newton" and "lbfgs" β is the
-        minimiser in either variant. "mm" and "newton" hold a matrix of n_features².
+        "paper". Only "mm" can be stopped early: with "newton" and "lbfgs" β is the minimiser in either variant. Beyond
+        4 000 columns none of them makes a matrix of n_features²: "mm" and "newton" find each step by conjugate
+        gradients, products with X alone.
     ridge : float, default=0.0
         The penalty ½·ridge·‖β‖² on the summed joint risk; the intercept is free. 0 is the paper's.
     propensity_ridge : float, default=1.0
@@ -67,7 +68,10 @@ class JERM(BasePUClassifier):
         At most this many rounds.
     tol : float, default=None
         When the search for β stops. Early-stopped "mm": before the first step that moves no coefficient by `tol`; None
-        is the published 0.01. Otherwise: when the gradient of the mean risk, each column in its own unit, is nowhere
+        is the published 0.01. (Beyond 4 000 columns the rule is the same, and steps longer than the published ones are
+        taken while the risk falls as it should: β stops where a published step would be below `tol`, on about the
+        published path, in a tenth of the steps; it points the same way and comes out some 10 % longer.)
+        Otherwise: when the gradient of the mean risk, each column in its own unit, is nowhere
         above `tol`; None is 1e-8.
     max_steps : int, default=None
         At most this many steps for β in one round. None is the published 200 for early-stopped "mm", otherwise 1 000.
@@ -180,7 +184,6 @@ class JERM(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         design = sample.design
-        check_width(self, self._solver(design.shape[1]), design.shape[1])
         spies = find_spies(sample, self.spy_sample, self.random_state)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
@@ -213,17 +216,11 @@ class JERM(BasePUClassifier):
 
     def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
         """β given e (line 5)."""
-        solver = self._solver(len(beta))
+        solver = "mm" if (self.variant, self.solver) == ("published", "auto") else solver_named(self.solver)
         early = self.variant == "published" and solver == "mm"
         tol = (0.01 if early else 1e-8) if self.tol is None else self.tol
         max_iter = (200 if early else 1000) if self.max_steps is None else self.max_steps
         return (mm_early if early else SOLVERS[solver])(risk, beta, tol=tol, max_iter=max_iter)
-
-    def _solver(self, p: int) -> str:
-        """The solver by name, "auto" resolved for p columns."""
-        if self.solver == "auto":
-            return "mm" if self.variant == "published" else choose_solver(p)
-        return self.solver
 
     def _likely(self, sample: Sample, spies: Spies, class_log_odds: Any, propensity: Any) -> Any:
         """The unlabelled part of P̂ (lines 7 and 8)."""

@@ -12,7 +12,7 @@ from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
-from propense.estimators._logistic import check_width, choose_solver, fit_logistic
+from propense.estimators._logistic import fit_logistic, solver_named
 from propense.estimators._options import Choice, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor
 
@@ -45,7 +45,8 @@ class JointMLE(BasePUClassifier):
         From how many places to search. The first is the naive y with e = ½; the others split the naive log-odds between
         the two factors at random.
     solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
-        "auto" is "newton" up to 2 000 columns and "lbfgs" beyond. Within a ``radius`` it is projected gradients.
+        "auto" is "newton". Beyond 2 000 columns none of them makes a matrix of n_features². Within a ``radius`` it is
+        projected gradients.
     tol : float, default=1e-8
         A search stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
     max_iter : int, default=1000
@@ -178,9 +179,7 @@ class JointMLE(BasePUClassifier):
     def _search(self, risk: PairRisk, start: Vector) -> Solution:
         if self.radius is not None:
             return projected(risk, start, radius=self.radius, tol=self.tol, max_iter=self.max_iter)
-        solver = choose_solver(len(start)) if self.solver == "auto" else self.solver
-        check_width(self, solver, len(start))
-        return SOLVERS[solver](risk, start, tol=self.tol, max_iter=self.max_iter)
+        return SOLVERS[solver_named(self.solver)](risk, start, tol=self.tol, max_iter=self.max_iter)
 
     def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
         """The factor of larger ℓ1 norm first, and which it was."""

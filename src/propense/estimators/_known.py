@@ -36,7 +36,7 @@ class KnownPropensity(LogisticClassifier):
     propensity_features : list of str or of int, default=None
         The columns, by name or number, that this curve may depend on; None is all of them.
     solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
-        "auto" is "newton" up to 4 000 columns and "lbfgs" beyond.
+        "auto" is "newton". Beyond 4 000 columns none of them makes a matrix of n_features².
     tol : float, default=1e-8
         The solver stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
     max_iter : int, default=1000

@@ -7,21 +7,16 @@ from numpy.typing import NDArray
 
 from propense._designs import Design
 from propense._risks import LogisticRisk, Risk
-from propense._solvers import SOLVERS, WIDE, Solution
-from propense.errors import InvalidOption
+from propense._solvers import SOLVERS, Solution
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
 from propense.estimators._options import Choice, Count, Number, Option
 from propense.estimators._predictors import LogisticPredictor, Predictor, certain
 
-__all__ = ["LogisticClassifier", "check_width", "choose_solver", "fit_logistic"]
+__all__ = ["LogisticClassifier", "fit_logistic", "solver_named"]
 
-# For the fits inside methods: beyond any digit that is looked at, and as far as each solver surely goes. L-BFGS is
-# held up by the rounding of the value, of which the gradient is a square root.
-_TOL = {"newton": 1e-10, "lbfgs": 1e-8}
-_STEPS = 1000
-# The p × p matrix of Newton and of majorise–minimise takes 3 GB at this many columns.
-_WIDEST = 20_000
+# For the fits inside methods: beyond any digit that is looked at.
+_TOL, _STEPS = 1e-10, 1000
 
 
 def fit_logistic(
@@ -35,23 +30,13 @@ def fit_logistic(
 ) -> Solution:
     """Minimise the logistic loss of `targets` in [0, 1] plus ½·ridge·‖coef‖²; ridge = 1 is scikit-learn's C = 1."""
     p = design.shape[1]
-    solver = choose_solver(p)
     risk = LogisticRisk(design, targets, weights=weights, ridge=ridge, intercept_ridge=intercept_ridge)
-    return SOLVERS[solver](risk, np.zeros(p) if start is None else start, tol=_TOL[solver], max_iter=_STEPS)
+    return SOLVERS["newton"](risk, np.zeros(p) if start is None else start, tol=_TOL, max_iter=_STEPS)
 
 
-def choose_solver(p: int) -> str:
-    """Newton's method where a p × p matrix is cheap, else one that makes none."""
-    return "newton" if p <= WIDE else "lbfgs"
-
-
-def check_width(estimator: Any, solver: str, p: int) -> None:
-    """Refuse a solver that would need a p × p matrix beyond reason."""
-    if solver in ("mm", "newton") and p > _WIDEST:
-        raise InvalidOption(
-            f"{type(estimator).__name__}: the solver {solver!r} holds a matrix of {p} × {p} for {p} coefficients, "
-            "which is too large. Use solver='lbfgs'."
-        )
+def solver_named(name: str) -> str:
+    """The solver, where "auto" is Newton's method: it makes no p × p matrix where that would be large."""
+    return "newton" if name == "auto" else name
 
 
 class LogisticClassifier(BasePUClassifier):
@@ -81,10 +66,9 @@ class LogisticClassifier(BasePUClassifier):
         self.max_iter = max_iter
 
     def _fit(self, sample: Sample) -> Model:
-        p = sample.design.shape[1]
-        solver = choose_solver(p) if self.solver == "auto" else self.solver
-        check_width(self, solver, p)
-        solution = SOLVERS[solver](self._risk(sample), np.zeros(p), tol=self.tol, max_iter=self.max_iter)
+        start = np.zeros(sample.design.shape[1])
+        solve = SOLVERS[solver_named(self.solver)]
+        solution = solve(self._risk(sample), start, tol=self.tol, max_iter=self.max_iter)
         posterior, propensity = self._predictors(sample, solution.coef)
         return Model(
             posterior,
