@@ -120,7 +120,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=2)
     chosen = parser.parse_args()
     if chosen.one:
-        measure(*chosen.one, chosen.rows, chosen.columns)
+        kind, name = chosen.one
+        measure(kind, name, chosen.rows, chosen.columns)
         return
     print(f"{chosen.rows} × {chosen.columns}, {TERMS} terms a row\n")
     print("| data | fit | seconds | ratio | rounds | peak, MiB | above X, × X | spies, naive, β, γ: s |")

@@ -81,9 +81,9 @@ RISKS = {
 def test_products_are_those_of_the_matrices(design_kind, rng, risk, weighted, monkeypatch):
     X = np.round(rng.normal(size=(120, 6)) * 64) / 64
     design = design_kind(X)
-    made = RISKS[risk](design, rng.random(120) < 0.4, rng.normal(size=120))
+    made = RISKS[risk](design, design.send(rng.random(120) < 0.4), design.send(rng.normal(size=120)))
     if weighted:
-        made._weights = rng.random(120)
+        made._weights = design.send(rng.random(120))
     size = len(made.units)
     coef, v = rng.normal(size=size), rng.normal(size=size)
     np.testing.assert_allclose(made.curvature(coef)(v), made.hessian(coef) @ v, rtol=1e-9, atol=1e-9)
@@ -92,11 +92,13 @@ def test_products_are_those_of_the_matrices(design_kind, rng, risk, weighted, mo
 @pytest.mark.parametrize("risk", RISKS)
 def test_steps_are_those_of_the_matrix(design_kind, rng, risk, monkeypatch):
     X, s, other = np.round(rng.normal(size=(120, 6)) * 64) / 64, rng.random(120) < 0.4, rng.normal(size=120)
-    narrow = RISKS[risk](design_kind(X), s, other)
+    design = design_kind(X)
+    s, other = design.send(s), design.send(other)
+    narrow = RISKS[risk](design, s, other)
     gradients = rng.normal(size=(3, len(narrow.units)))
     exact = [narrow.majorised_step(each) for each in gradients]
     monkeypatch.setattr(linear, "WIDE", 0)
-    wide = RISKS[risk](design_kind(X), s, other)
+    wide = RISKS[risk](design, s, other)
     for gradient, step in zip(gradients, exact, strict=True):
         found = wide.majorised_step(gradient)
         error = narrow.majoriser() @ (found - step)
@@ -107,7 +109,8 @@ def test_steps_are_those_of_the_matrix(design_kind, rng, risk, monkeypatch):
 @pytest.mark.parametrize("risk", ["logistic", "joint"])
 def test_newton_without_the_matrix_meets_newton_with_it(design_kind, rng, risk, monkeypatch):
     X, s, other = np.round(rng.normal(size=(200, 6)) * 64) / 64, rng.random(200) < 0.4, rng.normal(size=200)
-    made = RISKS[risk](design_kind(X), s, other)
+    design = design_kind(X)
+    made = RISKS[risk](design, design.send(s), design.send(other))
     narrow = SOLVERS["newton"](made, np.zeros(7), tol=1e-10, max_iter=100)
     monkeypatch.setattr(linear, "WIDE", 0)
     monkeypatch.setattr(type(made), "hessian", lambda *_: pytest.fail("a p × p matrix was made"))
