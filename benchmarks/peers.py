@@ -1,0 +1,139 @@
+"""propense beside other packages for positive and unlabelled data: accuracy, time, memory and how they grow.
+
+Measures, in one run, every method of ``peer_methods.py`` whose package is installed, each in a process of its own, and
+writes a page, a plot and the figures as CSV. ``make bench`` installs the packages of ``peers.txt``.
+
+Run: ``python benchmarks/peers.py [--quick] [--seeds 10] [--limit 120] [--out docs/benchmarks]``, on a machine that does
+nothing else; ``--quick`` is a dry run of a minute whose figures mean nothing, and writes where it is told only.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from peer_measure import MARK, WORLDS
+from peer_methods import METHODS, PACKAGES, Method, method
+from peer_page import write
+from peer_results import Accuracy, Cost, Results
+
+MEASURE = Path(__file__).with_name("peer_measure.py")
+DOCS = Path(__file__).parents[1] / "docs" / "benchmarks"
+# Seconds a process may take to start, beyond the limit.
+START = 15.0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Where time and memory are measured: n grows at one p, p at one n."""
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    n: int
+    p: int
+
+    def all(self) -> list[tuple[int, int]]:
+        """Each size once, from small to large."""
+        return sorted(
+            {*((n, self.p) for n in self.rows), *((self.n, p) for p in self.columns)}, key=lambda s: s[0] * s[1]
+        )
+
+
+FULL = Sizes((1000, 4000, 16_000, 64_000), (5, 20, 80, 320), 4000, 20)
+QUICK = Sizes((500, 1000), (5, 10), 500, 5)
+# One of each package.
+FEW = ("LogisticRegression", "JERM()", "ElkanotoPuClassifier", "ElkanNotoClassifier", "CleanLearning")
+
+
+def ask(what: str, each: Method, *rest: object, limit: float, threads: int) -> tuple[list[dict[str, Any]], str]:
+    """The lines that a process of its own printed, and why it ended early, if it did."""
+    # One thread a process where two processes run; the same for every method.
+    env = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    command = [sys.executable, str(MEASURE), what, each.name, *map(str, rest)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env, start_new_session=True
+    ) as process:
+        ended = ""
+        try:
+            printed, _ = process.communicate(timeout=START + limit)
+        except subprocess.TimeoutExpired:
+            # With the processes it started.
+            os.killpg(process.pid, signal.SIGKILL)
+            printed, _ = process.communicate()
+            ended = f"over {limit:g} s"
+    lines = [json.loads(line.removeprefix(MARK)) for line in printed.splitlines() if line.startswith(MARK)]
+    if not ended and process.returncode:
+        ended = f"the process ended with {process.returncode}"
+    if lines and "error" in lines[-1]:
+        ended = lines.pop()["error"]
+    return lines, ended
+
+
+def score(each: Method, worlds: list[str], seeds: int, limit: float) -> list[Accuracy]:
+    """The method in every world, or in the first alone where one fit took longer than the limit there."""
+    found: list[Accuracy] = []
+    for world in worlds:
+        lines, ended = ask("accuracy", each, world, seeds, limit=limit, threads=1)
+        decisions = lines[0] if lines else [""]
+        found += [Accuracy(each.name, d, world, tuple(line[d] for line in lines), ended) for d in decisions]
+        if not lines:
+            break
+    print(f"{each.package}: {each.name}", *(f"{a.world} {a.shown()}" for a in found), sep="; ", flush=True)
+    return found
+
+
+def take_time(each: Method, sizes: Sizes, limit: float) -> list[Cost]:
+    """The method at every size, but for those larger than one that took longer than the limit."""
+    found: list[Cost] = []
+    for n, p in sizes.all():
+        if any(c.ended and c.n <= n and c.n * c.p <= n * p for c in found):
+            continue
+        lines, ended = ask("time", each, n, p, limit=limit, threads=os.cpu_count() or 1)
+        found.append(Cost(each.name, n, p, ended=ended, **(lines[0] if lines else {})))
+        print(f"{each.package}: {each.name}, {n} × {p}: {found[-1].shown()}", flush=True)
+    return found
+
+
+def run(methods: list[Method], worlds: list[str], sizes: Sizes, seeds: int, limit: float) -> Results:
+    """Everything. Accuracies first, as many at once as there are cores; then times, one after the other."""
+    start = time.perf_counter()
+    here = [each for each in methods if find_spec(PACKAGES[each.package])]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        accuracies = [a for some in pool.map(lambda each: score(each, worlds, seeds, limit), here) for a in some]
+    costs = [c for each in here if each.name != "Oracle()" for c in take_time(each, sizes, limit)]
+    minutes = (time.perf_counter() - start) / 60
+    return Results(accuracies, costs, sizes.rows, sizes.columns, sizes.n, sizes.p, seeds, limit, date.today(), minutes)
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--quick", action="store_true", help="a dry run; writes to a temporary folder unless told where"
+    )
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds a process may take")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    if options.quick:
+        results = run([method(name) for name in FEW], [*WORLDS][:2], QUICK, 2, options.limit)
+    else:
+        results = run(METHODS, [*WORLDS], FULL, options.seeds, options.limit)
+    out = options.out or (Path(mkdtemp()) if options.quick else DOCS)
+    out.mkdir(parents=True, exist_ok=True)
+    write(results, out)
+    print(f"{out / 'peers.md'}, after {results.minutes:.1f} minutes")
+
+
+if __name__ == "__main__":
+    main()
