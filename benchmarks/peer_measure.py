@@ -26,7 +26,7 @@ __all__ = ["BUDGET", "MARK", "N_FEATURES", "N_SAMPLES", "REPEATS", "WORLDS"]
 MARK = "measured: "
 N_SAMPLES, N_FEATURES, N_FRESH = 2000, 10, 20_000
 # The repeats of a fit, and the seconds of fits after which there is none.
-REPEATS, BUDGET = 20, 2.0
+REPEATS, BUDGET = 100, 1.0
 
 _TRUE = make_double_logistic(1, N_FEATURES, random_state=0).coef
 

@@ -173,7 +173,7 @@ METHODS: list[Method] = [
         "pu-toolbox",
         "LBEClassifier",
         lambda told: _of("pu_toolbox", "LBEClassifier"),
-        "Its class and its propensity may come out exchanged, also on the package's own `make_scar_dataset`; see below.",
+        "Its class and its propensity may come out exchanged, on its package's own `make_scar_dataset` too; see below.",
     ),
     Method(
         "pu-toolbox",
