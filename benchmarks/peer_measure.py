@@ -1,29 +1,26 @@
-"""One method, measured in a process of its own so that none can hurt another; ``peers.py`` starts it.
+"""One method, measured in a process of its own so that none can hurt another; ``peers.py`` starts it."""
 
-``python benchmarks/peer_measure.py accuracy METHOD WORLD SEEDS`` prints a line for each seed, and
-``… peer_measure.py time METHOD N P`` one line.
-"""
-
-import json
+import multiprocessing
+import os
 import resource
-import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score
+from threadpoolctl import threadpool_limits
 
 from peer_methods import LOGISTIC, Method, Told, fit, method, predict
 from propense.datasets import make_double_logistic
 
-__all__ = ["BUDGET", "MARK", "N_FEATURES", "N_SAMPLES", "REPEATS", "WORLDS"]
+__all__ = ["BUDGET", "N_FEATURES", "N_SAMPLES", "REPEATS", "WORLDS", "measure"]
 
-# What a line for peers.py begins with; packages print lines of their own.
-MARK = "measured: "
 N_SAMPLES, N_FEATURES, N_FRESH = 2000, 10, 20_000
 # The repeats of a fit, and the seconds of fits after which there is none.
 REPEATS, BUDGET = 100, 1.0
@@ -108,21 +105,26 @@ def _status(name: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) * 1024
 
 
-def main() -> None:
-    """Print what was asked for; an error in words rather than a traceback."""
-    what, name, *rest = sys.argv[1:]
-    # Steps that end on the way are said on the page, once.
+def measure(sender: Connection, threads: int, what: str, name: str, *rest: Any) -> None:
+    """Send what was asked for: a dictionary for each seed, or one; an error in words rather than a traceback."""
+    # The leader of a group, so that whatever it starts can be ended with it; what packages print is not wanted.
+    os.setsid()
+    # A method's own processes start as they would for a user; as this one was started, cleanlab's cannot.
+    multiprocessing.set_start_method(None, force=True)
     warnings.simplefilter("ignore")
-    try:
-        if what == "time":
-            print(MARK + json.dumps(cost(method(name), *map(int, rest))), flush=True)
-            return
-        for seed in range(int(rest[1])):
-            print(MARK + json.dumps(accuracies(method(name), rest[0], seed)), flush=True)
-    except Exception as error:
-        words = " ".join(str(error).split()) or "no message"
-        print(MARK + json.dumps({"error": f"{type(error).__name__}: {words[:300]}"}), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    with (
+        open(os.devnull, "w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+        threadpool_limits(threads),
+    ):
+        try:
+            if what == "time":
+                sender.send(cost(method(name), *rest))
+                return
+            world, seeds = rest
+            for seed in range(seeds):
+                sender.send(accuracies(method(name), world, seed))
+        except Exception as error:
+            words = " ".join(str(error).split()) or "no message"
+            sender.send({"error": f"{type(error).__name__}: {words[:300]}"})

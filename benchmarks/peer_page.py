@@ -87,7 +87,7 @@ lies within two standard errors of its best.
 
 ## Time
 
-Seconds of the best of up to {REPEATS} fits within {BUDGET:g} seconds, and in brackets the same in units of one
+Seconds of the best of up to {REPEATS} fits within {BUDGET:g} s, and in brackets the same in units of one
 `LogisticRegression` on the same rows, timed in turns with it. Data: *other features*.
 
 {time_table(results)}

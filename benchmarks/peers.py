@@ -3,34 +3,32 @@
 Measures, in one run, every method of ``peer_methods.py`` whose package is installed, each in a process of its own, and
 writes a page, a plot and the figures as CSV. ``make bench`` installs the packages of ``peers.txt``.
 
-Run: ``python benchmarks/peers.py [--quick] [--seeds 10] [--limit 120] [--out docs/benchmarks]``, on a machine that does
+Run: ``python benchmarks/peers.py [--quick] [--seeds 10] [--limit 60] [--out docs/benchmarks]``, on a machine that does
 nothing else; ``--quick`` is a dry run of a minute whose figures mean nothing, and writes where it is told only.
 """
 
 import argparse
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, cast
 
-from peer_measure import MARK, WORLDS
+from peer_measure import WORLDS, measure
 from peer_methods import METHODS, PACKAGES, Method, method
 from peer_page import write
 from peer_results import Accuracy, Cost, Results
 
-MEASURE = Path(__file__).with_name("peer_measure.py")
 DOCS = Path(__file__).parents[1] / "docs" / "benchmarks"
 # Seconds a process may take to start, beyond the limit.
-START = 15.0
+START = 10.0
 
 
 @dataclass(frozen=True)
@@ -55,28 +53,35 @@ QUICK = Sizes((500, 1000), (5, 10), 500, 5)
 FEW = ("LogisticRegression", "JERM()", "ElkanotoPuClassifier", "ElkanNotoClassifier", "CleanLearning")
 
 
-def ask(what: str, each: Method, *rest: object, limit: float, threads: int) -> tuple[list[dict[str, Any]], str]:
-    """The lines that a process of its own printed, and why it ended early, if it did."""
-    # One thread a process where two processes run; the same for every method.
-    env = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
-    command = [sys.executable, str(MEASURE), what, each.name, *map(str, rest)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env, start_new_session=True
-    ) as process:
-        ended = ""
-        try:
-            printed, _ = process.communicate(timeout=START + limit)
-        except subprocess.TimeoutExpired:
-            # With the processes it started.
-            os.killpg(process.pid, signal.SIGKILL)
-            printed, _ = process.communicate()
-            ended = f"over {limit:g} s"
-    lines = [json.loads(line.removeprefix(MARK)) for line in printed.splitlines() if line.startswith(MARK)]
-    if not ended and process.returncode:
-        ended = f"the process ended with {process.returncode}"
-    if lines and "error" in lines[-1]:
-        ended = lines.pop()["error"]
-    return lines, ended
+def ask(what: str, each: Method, *rest: Any, limit: float, threads: int) -> tuple[list[dict[str, Any]], str]:
+    """What a process of its own found, and why it ended early, if it did."""
+    # Every process is a copy of one that has loaded what all need and done nothing yet: loading takes longer than most.
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["propense.datasets", "sklearn.linear_model", "sklearn.metrics"])
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=measure, args=(sender, threads, what, each.name, *rest))
+    process.start()
+    leader = cast(int, process.pid)
+    sender.close()
+    found: list[dict[str, Any]] = []
+    ended = ""
+    deadline = time.monotonic() + START + limit
+    with suppress(EOFError):
+        while not ended:
+            if receiver.poll(max(deadline - time.monotonic(), 0)):
+                found.append(receiver.recv())
+            else:
+                ended = f"over {limit:g} s"
+                with suppress(ProcessLookupError):
+                    # With the processes it started.
+                    os.killpg(leader, signal.SIGKILL)
+                process.kill()
+    process.join()
+    if process.exitcode and not ended:
+        ended = f"the process ended with {process.exitcode}"
+    if found and "error" in found[-1]:
+        ended = found.pop()["error"]
+    return found, ended
 
 
 def score(each: Method, worlds: list[str], seeds: int, limit: float) -> list[Accuracy]:
@@ -122,7 +127,7 @@ def main() -> None:
         "--quick", action="store_true", help="a dry run; writes to a temporary folder unless told where"
     )
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds a process may take")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds a process may take")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.quick:
