@@ -77,7 +77,7 @@ def ask(what: str, each: Method, *rest: Any, limit: float, threads: int) -> tupl
                     os.killpg(leader, signal.SIGKILL)
                 process.kill()
     process.join()
-    if process.exitcode and not ended:
+    if not ended and (process.exitcode or not found):
         ended = f"the process ended with {process.exitcode}"
     if found and "error" in found[-1]:
         ended = found.pop()["error"]
