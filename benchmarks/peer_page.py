@@ -88,7 +88,8 @@ lies within two standard errors of its best.
 ## Time
 
 Seconds of the best of up to {REPEATS} fits within {BUDGET:g} s, and in brackets the same in units of one
-`LogisticRegression` on the same rows, timed in turns with it. Data: *other features*.
+`LogisticRegression` on the same rows, timed in turns with it. Threads of a fit: {results.threads}. Data: *other
+features*.
 
 {time_table(results)}
 

@@ -56,6 +56,7 @@ class Results:
     p: int
     seeds: int
     limit: float
+    threads: int
     day: date
     minutes: float
 

@@ -3,8 +3,9 @@
 Measures, in one run, every method of ``peer_methods.py`` whose package is installed, each in a process of its own, and
 writes a page, a plot and the figures as CSV. ``make bench`` installs the packages of ``peers.txt``.
 
-Run: ``python benchmarks/peers.py [--quick] [--seeds 10] [--limit 60] [--out docs/benchmarks]``, on a machine that does
-nothing else; ``--quick`` is a dry run of a minute whose figures mean nothing, and writes where it is told only.
+Run: ``python benchmarks/peers.py [--quick] [--seeds 10] [--limit 60] [--threads 2] [--out docs/benchmarks]``, on a
+machine that does nothing else; where it does, one thread is disturbed less than two. ``--quick`` is a dry run of a
+minute whose figures mean nothing, and writes only where it is told to.
 """
 
 import argparse
@@ -97,27 +98,32 @@ def score(each: Method, worlds: list[str], seeds: int, limit: float) -> list[Acc
     return found
 
 
-def take_time(each: Method, sizes: Sizes, limit: float) -> list[Cost]:
+def take_time(each: Method, sizes: Sizes, limit: float, threads: int) -> list[Cost]:
     """The method at every size, but for those larger than one that took longer than the limit."""
     found: list[Cost] = []
     for n, p in sizes.all():
         if any(c.ended and c.n <= n and c.n * c.p <= n * p for c in found):
             continue
-        lines, ended = ask("time", each, n, p, limit=limit, threads=os.cpu_count() or 1)
+        lines, ended = ask("time", each, n, p, limit=limit, threads=threads)
         found.append(Cost(each.name, n, p, ended=ended, **(lines[0] if lines else {})))
         print(f"{each.package}: {each.name}, {n} × {p}: {found[-1].shown()}", flush=True)
     return found
 
 
-def run(methods: list[Method], worlds: list[str], sizes: Sizes, seeds: int, limit: float) -> Results:
+def run(methods: list[Method], worlds: list[str], sizes: Sizes, options: argparse.Namespace) -> Results:
     """Everything. Accuracies first, as many at once as there are cores; then times, one after the other."""
     start = time.perf_counter()
     here = [each for each in methods if find_spec(PACKAGES[each.package])]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        accuracies = [a for some in pool.map(lambda each: score(each, worlds, seeds, limit), here) for a in some]
-    costs = [c for each in here if each.name != "Oracle()" for c in take_time(each, sizes, limit)]
+        accuracies = [
+            a for some in pool.map(lambda each: score(each, worlds, options.seeds, options.limit), here) for a in some
+        ]
+    costs = [
+        c for each in here if each.name != "Oracle()" for c in take_time(each, sizes, options.limit, options.threads)
+    ]
     minutes = (time.perf_counter() - start) / 60
-    return Results(accuracies, costs, sizes.rows, sizes.columns, sizes.n, sizes.p, seeds, limit, date.today(), minutes)
+    lines = sizes.rows, sizes.columns, sizes.n, sizes.p
+    return Results(accuracies, costs, *lines, options.seeds, options.limit, options.threads, date.today(), minutes)
 
 
 def main() -> None:
@@ -128,12 +134,14 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a process may take")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of a fit whose time is taken")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.quick:
-        results = run([method(name) for name in FEW], [*WORLDS][:2], QUICK, 2, options.limit)
+        options.seeds = 2
+        results = run([method(name) for name in FEW], [*WORLDS][:2], QUICK, options)
     else:
-        results = run(METHODS, [*WORLDS], FULL, options.seeds, options.limit)
+        results = run(METHODS, [*WORLDS], FULL, options)
     out = options.out or (Path(mkdtemp()) if options.quick else DOCS)
     out.mkdir(parents=True, exist_ok=True)
     write(results, out)
