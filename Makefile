@@ -21,7 +21,8 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 
 # Speed against a floor measured in the same run, its parts, peak memory, import time, the cost of a study's record, a
-# large file scored, the paper's timing on images; then the published means, the recovery of a known truth, Theorem 1.
+# large file scored, the paper's timing on images; then the published means, the recovery of a known truth, Theorem 1,
+# and the other packages for such data, side by side.
 bench: .venv/.bench
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/methods.py
@@ -34,6 +35,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/protocol.py
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/excess_risk.py
+	$(BIN)/python benchmarks/peers.py
 
 # The site, in docs/_build; a warning is an error.
 docs: .venv/.docs
@@ -54,8 +56,13 @@ docs: .venv/.docs
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' torch==2.13.0 triton
 	touch $@ .venv/.cli
 
-.venv/.bench: .venv/.dev
+# The other packages are installed where they can be without changing what is there; one that cannot is left out.
+.venv/.bench: .venv/.dev benchmarks/peers.txt
 	$(BIN)/python -m pip install --quiet --editable '.[dev,report]'
+	$(BIN)/python -m pip freeze --exclude-editable > .venv/versions.txt
+	while read -r peer; do \
+	  $(BIN)/python -m pip install --quiet --constraint .venv/versions.txt "$$peer" || echo "$$peer is left out"; \
+	done < benchmarks/peers.txt
 	touch $@
 
 .venv/.docs: .venv/.made pyproject.toml

@@ -1,0 +1,225 @@
+"""The methods that ``peers.py`` sets side by side, and how each is called.
+
+Packages are looked for when a method is made, so that one that is missing or broken costs only its own rows. Where a
+method's documentation leaves a choice, the classifier inside is ``LogisticRegression(max_iter=1000)``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from propense.datasets import DoubleLogistic
+
+__all__ = ["LOGISTIC", "METHODS", "PACKAGES", "Method", "Told", "fit", "method", "predict"]
+
+# The module of each package.
+PACKAGES = {
+    "scikit-learn": "sklearn",
+    "propense": "propense",
+    "pulearn": "pulearn",
+    "pu-toolbox": "pu_toolbox",
+    "cleanlab": "cleanlab",
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What some methods must be told about the sample, and a user seldom knows."""
+
+    n_labelled: int
+    n_unlabelled: int
+    positive_unlabelled: float
+    unlabelled_positive: float
+
+    @classmethod
+    def of(cls, data: DoubleLogistic) -> "Told":
+        """The counts, P(Y=1 | S=0) and P(S=0 | Y=1) of the sample."""
+        labelled, positive = data.labelled, data.positive
+        return cls(
+            int(labelled.sum()),
+            int((~labelled).sum()),
+            float(positive[~labelled].mean()),
+            float(1 - labelled[positive].mean()),
+        )
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way of fitting: what the tables call it, how it is made, and what is to be known about it."""
+
+    package: str
+    name: str
+    make: Callable[[Told], Any]
+    note: str = ""
+    told: str = ""
+    # Keywords of `fit`.
+    keywords: Callable[[Told], dict[str, Any]] = lambda told: {}
+    # Rows are scored as many at a time as were fitted.
+    in_batches: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it has propense's `decision`."""
+        return self.package == "propense"
+
+
+def fit(method: Method, data: DoubleLogistic) -> Any:
+    """A new model of the method, fitted on what the sample shows: 1 labelled, 0 unlabelled."""
+    told = Told.of(data)
+    shown = data.positive if method.name == "Oracle()" else data.labelled
+    model = method.make(told)
+    model.fit(data.X, shown.astype(np.int64), **method.keywords(told))
+    return model
+
+
+def predict(method: Method, model: Any, X: NDArray[np.float64], n_fitted: int) -> NDArray[np.bool_]:
+    """Whether each row is taken for positive; some say 1 and 0, some 1 and −1."""
+    batches = [X[start : start + n_fitted] for start in range(0, len(X), n_fitted)] if method.in_batches else [X]
+    return np.concatenate([np.asarray(model.predict(batch)) > 0 for batch in batches])
+
+
+def method(name: str) -> Method:
+    """The method that the tables call `name`."""
+    return next(each for each in METHODS if each.name == name)
+
+
+def _of(package: str, name: str, **options: Any) -> Any:
+    return getattr(import_module(package), name)(**options)
+
+
+def _logistic() -> Any:
+    return LogisticRegression(max_iter=1000)
+
+
+def _ours(name: str, note: str = "", **options: Any) -> Method:
+    shown = ", ".join(f"{option}={value!r}" for option, value in options.items())
+    return Method("propense", f"{name}({shown})", lambda told: _of("propense", name, **options), note)
+
+
+LOGISTIC = Method(
+    "scikit-learn",
+    "LogisticRegression",
+    lambda told: _logistic(),
+    "The unlabelled taken for negatives; the unit of time.",
+)
+
+_SHARE = "P(Y=1 \\| S=0)"
+METHODS: list[Method] = [
+    LOGISTIC,
+    _ours("Oracle", "Sees the true classes: a yardstick, no peer."),
+    _ours("Naive", "The unlabelled taken for negatives."),
+    _ours("PGLin"),
+    _ours("JERM"),
+    _ours("TM"),
+    _ours("SAREM"),
+    _ours("LBE"),
+    _ours("JointMLE", random_state=0),
+    Method(
+        "pulearn",
+        "ElkanotoPuClassifier",
+        lambda told: _of("pulearn", "ElkanotoPuClassifier", estimator=_logistic(), random_state=0),
+    ),
+    Method(
+        "pulearn",
+        "WeightedElkanotoPuClassifier",
+        lambda told: _of(
+            "pulearn",
+            "WeightedElkanotoPuClassifier",
+            estimator=_logistic(),
+            labeled=told.n_labelled,
+            unlabeled=told.n_unlabelled,
+            random_state=0,
+        ),
+        "What it says of a row depends on the rows scored with it; as many are scored at a time as were fitted.",
+        in_batches=True,
+    ),
+    Method(
+        "pulearn",
+        "BaggingPuClassifier",
+        lambda told: _of("pulearn", "BaggingPuClassifier", estimator=_logistic(), random_state=0),
+        "Its defaults: ten bags, each of every labelled row and as many unlabelled ones as there are.",
+    ),
+    Method(
+        "pulearn",
+        "BaggingPuClassifier, even bags",
+        lambda told: _of(
+            "pulearn", "BaggingPuClassifier", estimator=_logistic(), max_samples=told.n_labelled, random_state=0
+        ),
+        "`max_samples` the number of labelled rows, as in the method's paper.",
+    ),
+    Method(
+        "pulearn",
+        "NNPUClassifier",
+        lambda told: _of("pulearn", "NNPUClassifier", prior=told.positive_unlabelled, random_state=0),
+        told=_SHARE,
+    ),
+    Method(
+        "pu-toolbox",
+        "ElkanNotoClassifier",
+        lambda told: _of("pu_toolbox", "ElkanNotoClassifier", base_estimator=_logistic(), random_state=0),
+    ),
+    Method(
+        "pu-toolbox",
+        "PUSBClassifier",
+        lambda told: _of("pu_toolbox", "PUSBClassifier"),
+        "A logistic regression on the labels, cut at ½; its documentation claims the order of the rows only.",
+    ),
+    Method(
+        "pu-toolbox",
+        "LBEClassifier",
+        lambda told: _of("pu_toolbox", "LBEClassifier"),
+        "Its class and its propensity may come out exchanged, on its package's own `make_scar_dataset` too; see below.",
+    ),
+    Method(
+        "pu-toolbox",
+        "UPUClassifier",
+        lambda told: _of("pu_toolbox", "UPUClassifier", class_prior=told.positive_unlabelled),
+        "The squared loss, its default.",
+        told=_SHARE,
+    ),
+    Method(
+        "pu-toolbox",
+        "UPUClassifier, logistic",
+        lambda told: _of("pu_toolbox", "UPUClassifier", class_prior=told.positive_unlabelled, loss="logistic"),
+        told=_SHARE,
+    ),
+    Method(
+        "pu-toolbox",
+        "LLSVMClassifier",
+        lambda told: _of("pu_toolbox", "LLSVMClassifier", random_state=0),
+        told=_SHARE,
+        keywords=lambda told: {"class_prior": told.positive_unlabelled},
+    ),
+    Method(
+        "pu-toolbox",
+        "LDCEClassifier",
+        lambda told: _of("pu_toolbox", "LDCEClassifier", flip_probability=told.unlabelled_positive, random_state=0),
+        "Has no intercept; the worlds need none.",
+        told="P(S=0 \\| Y=1)",
+    ),
+    Method(
+        "pu-toolbox",
+        "PUSBKernelClassifier",
+        lambda told: _of("pu_toolbox", "PUSBKernelClassifier"),
+        "Chooses among 72 settings by cross-validation.",
+        told=_SHARE,
+        keywords=lambda told: {"class_prior": told.positive_unlabelled},
+    ),
+    Method(
+        "cleanlab",
+        "CleanLearning",
+        lambda told: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0),
+        "Labels with errors in general: no word that the labelled are right.",
+    ),
+    Method(
+        "cleanlab",
+        "CleanLearning(pulearning=1)",
+        lambda told: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0, pulearning=1),
+        "Told that the labelled are right.",
+    ),
+]
