@@ -38,8 +38,10 @@ def page(results: Results) -> str:
     """The page: what was measured, on what, and what the figures mean."""
     return f"""# propense beside other packages
 
-Measured on {results.day.isoformat()} by `python benchmarks/peers.py` (`make bench`), in {results.minutes:.0f} minutes.
+Measured on {results.day.isoformat()} by `{results.command}` in {results.minutes:.0f} minutes.
 {machine()}
+Load before the run: {results.load:.1f}. Where that is not near 0, other work went on beside it, and times are upper
+bounds. `make bench` runs it with its defaults.
 The figures of every seed and size: [peers.csv](peers.csv).
 
 {packages()}
@@ -97,7 +99,7 @@ The last two columns are the k of seconds ∝ nᵏ ({results.rows[0]} to {result
 and of seconds ∝ pᵏ ({results.columns[0]} to {results.columns[-1]} columns, {results.n} rows), by least squares on the
 logarithms. What a call costs in itself flattens the small end of both, so that k understates the growth beyond: that of
 `JERM`, whose spy search compares every labelled row with every unlabelled one, tends to 2 in n. Rounds until
-convergence vary with the data, and k includes that.
+convergence vary with the data, and k includes that. Sizes that took too long are left out of it.
 
 ## Memory
 

@@ -59,6 +59,8 @@ class Results:
     threads: int
     day: date
     minutes: float
+    command: str
+    load: float
 
     def growth(self, name: str, along: str) -> tuple[list[int], list[float]]:
         """Sizes and seconds of a method as n grows, or p."""
@@ -107,7 +109,8 @@ def figures(results: Results) -> list[tuple[str, str, str, str, str]]:
         measure = "balanced accuracy" + (f", decision={a.decision}" if a.decision else "")
         at = [f"{a.world}, seed {seed}" for seed in range(len(a.values))]
         rows += [
-            (method(a.method).package, a.method, measure, *each) for each in zip(at, map(repr, a.values), strict=True)
+            (method(a.method).package, a.method, measure, *each)
+            for each in zip(at, (f"{v:.6g}" for v in a.values), strict=True)
         ]
     for c in results.costs:
         for measure in ("seconds", "unit", "bytes"):

@@ -11,6 +11,7 @@ minute whose figures mean nothing, and writes only where it is told to.
 import argparse
 import os
 import signal
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -102,7 +103,7 @@ def take_time(each: Method, sizes: Sizes, limit: float, threads: int) -> list[Co
     """The method at every size, but for those larger than one that took longer than the limit."""
     found: list[Cost] = []
     for n, p in sizes.all():
-        if any(c.ended and c.n <= n and c.n * c.p <= n * p for c in found):
+        if any(c.ended and c.n <= n and c.p <= p for c in found):
             continue
         lines, ended = ask("time", each, n, p, limit=limit, threads=threads)
         found.append(Cost(each.name, n, p, ended=ended, **(lines[0] if lines else {})))
@@ -112,7 +113,7 @@ def take_time(each: Method, sizes: Sizes, limit: float, threads: int) -> list[Co
 
 def run(methods: list[Method], worlds: list[str], sizes: Sizes, options: argparse.Namespace) -> Results:
     """Everything. Accuracies first, as many at once as there are cores; then times, one after the other."""
-    start = time.perf_counter()
+    start, load = time.perf_counter(), os.getloadavg()[0]
     here = [each for each in methods if find_spec(PACKAGES[each.package])]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         accuracies = [
@@ -123,7 +124,10 @@ def run(methods: list[Method], worlds: list[str], sizes: Sizes, options: argpars
     ]
     minutes = (time.perf_counter() - start) / 60
     lines = sizes.rows, sizes.columns, sizes.n, sizes.p
-    return Results(accuracies, costs, *lines, options.seeds, options.limit, options.threads, date.today(), minutes)
+    command = " ".join(["python", "benchmarks/peers.py", *sys.argv[1:]])
+    return Results(
+        accuracies, costs, *lines, options.seeds, options.limit, options.threads, date.today(), minutes, command, load
+    )
 
 
 def main() -> None:

@@ -26,7 +26,21 @@ def results():
         Accuracy("JERM()", "posterior", "easy", (0.9, 0.9)),
         Accuracy("JERM()", "balanced", "easy", (0.8,), "over 120 s"),
     ]
-    return Results(accuracies, costs, FULL.rows, FULL.columns, FULL.n, FULL.p, 2, 120.0, 1, date(2026, 1, 2), 3.0)
+    return Results(
+        accuracies,
+        costs,
+        FULL.rows,
+        FULL.columns,
+        FULL.n,
+        FULL.p,
+        2,
+        120.0,
+        1,
+        date(2026, 1, 2),
+        3.0,
+        "python x.py",
+        0.0,
+    )
 
 
 @pytest.mark.parametrize("k", [0.5, 1.0, 2.0])
