@@ -23,26 +23,26 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 TRITON = importlib.util.find_spec("triton") is not None
 
 
-@pytest.fixture(params=["plain", pytest.param("kernels", marks=pytest.mark.skipif(not TRITON, reason="needs triton"))])
+KERNELS = pytest.param("kernels", marks=pytest.mark.skipif(not TRITON, reason="needs triton"))
+
+
+# Interpreted kernels are slow, and what is a tile is none of their business.
+@pytest.fixture(params=["plain", "plain, many tiles", KERNELS])
 def way(request, monkeypatch):
     kernels = None
     if request.param == "kernels":
         from propense._designs import torch_neighbour_kernels as kernels
     monkeypatch.setattr(neighbours, "_kernels_for", lambda features: kernels)
+    if request.param == "plain, many tiles":
+        for name, size in (("_FIRST", 16), ("_QUERIES", 40), ("_CANDIDATES", 256), ("_TILE", 2000)):
+            monkeypatch.setattr(neighbours, name, size)
+        monkeypatch.setattr(neighbours, "_PAIRS", 8)
+        monkeypatch.setattr(neighbours, "_COPIED", 1)
 
 
 @pytest.fixture(params=["coarse", "split"])
 def precision(request, monkeypatch):
     monkeypatch.setattr(neighbours, "_FEW_COLUMNS", 0 if request.param == "coarse" else 10_000)
-
-
-@pytest.fixture(params=["one tile", "many tiles"])
-def tiles(request, monkeypatch):
-    if request.param == "many tiles":
-        for name, size in (("_FIRST", 16), ("_QUERIES", 40), ("_CANDIDATES", 256), ("_TILE", 2000)):
-            monkeypatch.setattr(neighbours, name, size)
-        monkeypatch.setattr(neighbours, "_PAIRS", 8)
-        monkeypatch.setattr(neighbours, "_COPIED", 1)
 
 
 def search(X, queries, pool):
@@ -59,7 +59,7 @@ def repeated(X, times):
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_nobody_in_the_pool_is_nearer(way, precision, tiles, rng, cloud):
+def test_nobody_in_the_pool_is_nearer(way, precision, rng, cloud):
     X = CLOUDS[cloud](rng)
     if cloud == "normal":
         X = repeated(X, 4)
@@ -73,7 +73,7 @@ def test_nobody_in_the_pool_is_nearer(way, precision, tiles, rng, cloud):
 
 
 @pytest.mark.parametrize("ties", TIES)
-def test_ties_go_to_the_lowest_row(way, tiles, rng, ties):
+def test_ties_go_to_the_lowest_row(way, rng, ties):
     X = np.concatenate([TIES[ties](rng) for _ in range(4)])
     queries, pool = halves(len(X))
     np.testing.assert_array_equal(search(X, queries, pool), pool[brute_force(X, queries, pool)])
