@@ -28,6 +28,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/parts.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/wide_sparse.py
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/record_cost.py
 	$(BIN)/python benchmarks/score_file.py

@@ -70,7 +70,7 @@ class JERM(BasePUClassifier):
         When the search for β stops. Early-stopped "mm": before the first step that moves no coefficient by `tol`; None
         is the published 0.01. (Beyond 4 000 columns the rule is the same, and steps longer than the published ones are
         taken while the risk falls as it should: β stops where a published step would be below `tol`, on about the
-        published path, in a tenth of the steps; it points the same way and comes out some 10 % longer.)
+        published path, in a tenth of the steps; it points about the same way and is up to a quarter longer.)
         Otherwise: when the gradient of the mean risk, each column in its own unit, is nowhere
         above `tol`; None is 1e-8.
     max_steps : int, default=None
