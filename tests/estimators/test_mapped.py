@@ -39,7 +39,7 @@ def test_rows_of_no_weight_and_columns_left_out(problem, rng):
 
 @pytest.mark.parametrize("options", [{}, {"propensity_features": list(range(63))}], ids=["all columns", "most columns"])
 def test_the_fit_takes_a_small_part_of_the_array_in_memory(rng, options, monkeypatch):
-    X = mapped(rng.standard_normal((200_000, 64)).astype(np.float32))
+    X = mapped(rng.standard_normal((100_000, 64)).astype(np.float32))
     s = (X[:, 0] > 1) & (rng.random(len(X)) < 0.03)
     weights = np.where(rng.random(len(X)) < 0.1, 0.0, 1.0)
     monkeypatch.setattr(neighbours, "_SLAB", 1 << 18)
