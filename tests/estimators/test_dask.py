@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from conftest import fit, load_problem, reference_files
+from conftest import fit
 
 dask = pytest.importorskip("dask")
 import dask.array as da  # noqa: E402
@@ -23,7 +23,7 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 import propense  # noqa: E402
 from blocks import as_dask, chunks_of  # noqa: E402
-from propense import JERM, SAREM, TM, KnownPropensity, Naive, Oracle  # noqa: E402
+from propense import JERM, KnownPropensity, Naive, Oracle  # noqa: E402
 from propense._designs.dask_blocks import Blocks  # noqa: E402
 from propense.errors import (  # noqa: E402
     InvalidFeatures,
@@ -54,26 +54,6 @@ def assert_same(model, plain, X, *, atol=1e-6):
     np.testing.assert_allclose(model.predict_propensity(X), plain.predict_propensity(X), atol=atol)
     assert model.prior_ == pytest.approx(plain.prior_, abs=atol)
     assert model.label_frequency_ == pytest.approx(plain.label_frequency_, abs=atol)
-
-
-def test_every_method_finds_what_it_finds_in_memory(method, problem):
-    X, s = problem
-    if isinstance(method, TM | SAREM):
-        method.set_params(max_iter=12)  # For time: the rounds are one like the other.
-    model = fit(clone(method), as_dask(X), da.from_array(s, chunks=100))
-    assert_same(model, fit(method, X, s), X)
-
-
-FILES = reference_files()
-
-
-@pytest.mark.skipif(not FILES, reason="the reference outputs are not on this machine")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_jerm_meets_its_authors(path):
-    problem = load_problem(path)
-    model = JERM().fit(as_dask(problem.X), as_dask(problem.s[:, None])[:, 0])
-    assert_same(model, JERM().fit(problem.X, problem.s), problem.X)
-    np.testing.assert_allclose(model.predict_proba(problem.X_test)[:, 1], problem.jerm_posterior_test, atol=2e-6)
 
 
 @pytest.mark.parametrize("method", [JERM(), JERM(spy_quantile=0.1), KnownPropensity()], ids=str)
