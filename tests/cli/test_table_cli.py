@@ -368,3 +368,41 @@ def test_a_table_of_another_shape_is_refused_by_score(folder, tmp_path, clinic):
             *words,
         )
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.fixture
+def in_pieces(tmp_path, clinic):
+    """The clinic's table as a folder of Parquet files."""
+    home = tmp_path / "clinic"
+    home.mkdir()
+    for number, start in enumerate(range(0, 600, 200)):
+        parquet.write_table(clinic.slice(start, 200), home / f"{number}.parquet")
+    return home
+
+
+def test_a_folder_is_fitted_in_memory_or_with_dask(in_pieces, tmp_path, folder):
+    """One model, whichever way; run as a user runs it, since a cluster starts processes."""
+    models = {way: tmp_path / f"{way}.propense" for way in ("memory", "dask")}
+    for way, model in models.items():
+        options = ["--dask", "local"] if way == "dask" else []
+        arguments = ["fit", in_pieces, *FIT, "--method", "pglin", *options, "--model", model]
+        done = subprocess.run(
+            [sys.executable, "-m", "propense", *map(str, arguments)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "clinic: 600 rows" in done.stdout
+        assert done.stderr == ""
+    one, other = (propense.load(model) for model in models.values())
+    np.testing.assert_allclose(one.estimator.label_coef_, other.estimator.label_coef_, atol=1e-6)
+
+
+def test_what_dask_cannot_read_is_one_line(in_pieces, folder, tmp_path):
+    for arguments, words in (
+        ((folder / "clinic.csv", "--dask", "local"), "neither a folder of Parquet files nor one such file"),
+        ((in_pieces, "--dask", "tcp://127.0.0.1:1"), "no scheduler answers there"),
+        ((tmp_path / "no", "--dask", "local"), "there is no such folder"),
+    ):
+        status, out, err = call("fit", *arguments, *FIT)
+        assert (status, out) == (2, "")
+        assert words in err
+        assert len(err.strip().splitlines()) == 1

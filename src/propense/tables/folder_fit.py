@@ -33,7 +33,7 @@ def on_dask(address: str) -> Iterator[Any]:
             yield client
         return
     try:
-        client = Client(address)
+        client = Client(address, timeout=10)
     except (OSError, ValueError, TypeError) as error:
         raise InvalidOption(f"--dask {address}: no scheduler answers there ({error}).") from None
     with client:
