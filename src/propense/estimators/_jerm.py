@@ -71,8 +71,8 @@ class JERM(BasePUClassifier):
         is the published 0.01. (Beyond 4 000 columns the rule is the same, and steps longer than the published ones are
         taken while the risk falls as it should: β stops where a published step would be below `tol`, on about the
         published path, in a tenth of the steps; it points about the same way and is up to a quarter longer.)
-        Otherwise: when the gradient of the mean risk, each column in its own unit, is nowhere
-        above `tol`; None is 1e-8.
+        Otherwise: when the gradient of the mean risk, each column in its own unit, is nowhere above `tol`; None is
+        1e-8.
     max_steps : int, default=None
         At most this many steps for β in one round. None is the published 200 for early-stopped "mm", otherwise 1 000.
     random_state : int, RandomState instance or None, default=None
