@@ -55,7 +55,7 @@ docs: .venv/.docs
 # The laws are tested on tensors too. torch of this version comes without CUDA, and Triton interprets its kernels where
 # there is no device.
 .venv/.dev: .venv/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' torch==2.13.0 triton
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' torch==2.13.0 'triton; sys_platform == "linux"'
 	touch $@ .venv/.cli
 
 # The other packages are installed where they can be without changing what is there; one that cannot is left out.
