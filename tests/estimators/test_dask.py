@@ -35,7 +35,11 @@ from propense.errors import (  # noqa: E402
 )
 
 # TM may still be moving after the rounds that it is given.
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    # What a cluster leaves behind when it is slow to start or to end is no fault of ours.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture
