@@ -1,14 +1,12 @@
 """A folder of Parquet files: one table, fitted in memory or with Dask."""
 
-import gc
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from propense.errors import InvalidOption, InvalidTable, NoLabelledInstances
-from propense.tables import Choices, TableFolder, fit_folder, fit_table, on_dask
+from propense.errors import InvalidTable, NoLabelledInstances
+from propense.tables import Choices, TableFolder, fit_folder, fit_table
 
 dask = pytest.importorskip("dask")
 
@@ -123,11 +121,3 @@ def test_bad_cells_and_labels_are_told_with_their_file(folder, clinic):
     parquet.write_table(nobody, folder / "a.parquet")
     with pytest.raises(NoLabelledInstances, match="holds no labelled row"):
         fit_folder(TableFolder(folder), CHOICES)
-
-
-# A client that found nobody leaves tasks behind, which are collected here and not in some other test.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_no_scheduler_there_is_said():
-    with pytest.raises(InvalidOption, match="--dask nonsense://x: no scheduler answers there"), on_dask("nonsense://x"):
-        pass
-    gc.collect()

@@ -152,7 +152,8 @@ def methods() -> None:
 def _fit(source: Any, choices: Any, dask: str | None) -> "TableFit":
     """Fit in this process, or on Dask."""
     if dask is not None:
-        from propense.tables import fit_folder, on_dask
+        from propense._cluster import on_dask
+        from propense.tables import fit_folder
 
         with on_dask(dask):
             return fit_folder(source, choices)

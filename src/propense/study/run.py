@@ -9,9 +9,10 @@ from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 
+from propense._cluster import on_dask
 from propense.datasets import is_here
 from propense.datasets.home import data_home
-from propense.errors import DownloadFailed, InvalidOption, MissingExtra, WorkerDied
+from propense.errors import DownloadFailed, WorkerDied
 from propense.study.ledger import Ledger
 from propense.study.measure import Record, measure
 from propense.study.plan import Cell, Study
@@ -124,13 +125,5 @@ def _workers(jobs: int, dask: str | None) -> Iterator[Any]:
         with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
             yield
         return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtra("Dask is needed for --dask. Install it: pip install 'propense[dask]'.") from None
-    try:
-        client = Client(dask)
-    except (OSError, ValueError) as error:
-        raise InvalidOption(f"--dask {dask}: no scheduler answers there ({error}).") from None
-    with client, parallel_config(backend="dask"):
+    with on_dask(dask), parallel_config(backend="dask"):
         yield

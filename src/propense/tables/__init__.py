@@ -3,7 +3,7 @@
 from propense.tables.files import TableFile, TableWriter, written_whole
 from propense.tables.fit import Counts, TableFit, explain, fit_table
 from propense.tables.folder import TableFolder
-from propense.tables.folder_fit import fit_folder, on_dask
+from propense.tables.folder_fit import fit_folder
 from propense.tables.groups import Group, Grouping
 from propense.tables.labels import Label
 from propense.tables.model import Scores, TableModel
@@ -30,7 +30,6 @@ __all__ = [
     "explain",
     "fit_folder",
     "fit_table",
-    "on_dask",
     "score_file",
     "written_whole",
 ]

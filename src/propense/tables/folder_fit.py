@@ -1,13 +1,10 @@
 """Fit a method to a folder of Parquet files with Dask: every row is learnt from, none is brought here but a sample."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.errors import InvalidOption, MissingExtra
 from propense.tables.doubts import oddities
 from propense.tables.fit import Counts, TableFit, look_at, naive_beside, row_names
 from propense.tables.folder import Piece, TableFolder
@@ -15,29 +12,10 @@ from propense.tables.labels import Label, read_label
 from propense.tables.model import TableModel
 from propense.tables.outset import Choices, check_columns, fit_noting, set_out
 
-__all__ = ["fit_folder", "on_dask"]
+__all__ = ["fit_folder"]
 
 # Rows by which the columns are understood, and which the page shows.
 _SAMPLE = 100_000
-
-
-@contextmanager
-def on_dask(address: str) -> Iterator[Any]:
-    """A Dask client of the scheduler at an address, or of processes on this machine where that is "local"."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise MissingExtra("Dask is needed for --dask. Install it: pip install 'propense[dask]'.") from None
-    if address == "local":
-        with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as client:
-            yield client
-        return
-    try:
-        client = Client(address, timeout=10)
-    except (OSError, ValueError, TypeError) as error:
-        raise InvalidOption(f"--dask {address}: no scheduler answers there ({error}).") from None
-    with client:
-        yield client
 
 
 def fit_folder(folder: TableFolder, choices: Choices, *, sample: int = _SAMPLE) -> TableFit:
