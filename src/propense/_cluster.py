@@ -1,7 +1,5 @@
 """A Dask cluster, by its address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
