@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from clinic import make_clinic
-from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
+from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier
 from propense._designs import as_design
 
 try:
@@ -83,6 +83,7 @@ METHODS = {
     "JERM": JERM(),
     "JERM, paper": JERM(variant="paper", ridge=0.1),
     "PGLin": PGLin(),
+    "PUClassifier": PUClassifier(decision="posterior", random_state=0),
     "TM": TM(),
     "SAREM": SAREM(),
     "SAREM, published": SAREM(variant="published"),

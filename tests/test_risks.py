@@ -16,7 +16,9 @@ def X(rng):
     return coarse(rng.normal(size=(N, P)))
 
 
-@pytest.fixture(params=["logistic", "soft logistic", "joint", "pair", "pair, some columns"])
+@pytest.fixture(
+    params=["logistic", "soft logistic", "joint", "pair", "pair, ridges of their own", "pair, some columns"]
+)
 def make_risk(request, rng):
     """(design, weights, ridge) → risk, with fixed targets."""
     labelled, other, soft = rng.random(N) < 0.4, rng.normal(size=N), rng.random(N)
@@ -32,6 +34,14 @@ def make_risk(request, rng):
         ),
         "pair": lambda design, weights=None, ridge=0.0: PairRisk(
             design, design.send(labelled), weights=weights, ridge=ridge, propensity_ridge=2 * ridge
+        ),
+        "pair, ridges of their own": lambda design, weights=None, ridge=0.0: PairRisk(
+            design,
+            design.send(labelled),
+            weights=weights,
+            ridge=ridge * np.arange(1.0, design.shape[1]),
+            propensity_ridge=ridge * np.arange(design.shape[1] - 1.0),
+            level=ridge * (3.0 - np.arange(design.shape[1])),
         ),
         "pair, some columns": lambda design, weights=None, ridge=0.0: PairRisk(
             design,

@@ -1,10 +1,27 @@
 """The logistic function and its loss, finite for every finite argument."""
 
+import math
+
 import numpy as np
 
 from propense._maths.arrays import Rows, by_block, library_of, namespace
 
-__all__ = ["both_chances", "logistic_loss", "logit", "sigmoid", "sigmoid_slope", "softplus"]
+__all__ = [
+    "LARGEST_LOG_ODDS",
+    "both_chances",
+    "log_odds_of_log",
+    "logistic_loss",
+    "logit",
+    "sigmoid",
+    "sigmoid_slope",
+    "softplus",
+]
+
+# Where a probability of 0 or 1 is not a limit but said of a row, its log-odds stop where float64 still tells σ from 0
+# and 1: two such certainties, y = 1 and e = 1, can then be weighed against each other, and scorers take the numbers.
+LARGEST_LOG_ODDS = 36.0
+# −log p at the largest log-odds.
+_LEAST = math.exp(-LARGEST_LOG_ODDS)
 
 
 @by_block
@@ -43,6 +60,14 @@ def logit(p: Rows) -> Rows:
     xp = namespace(p)
     with np.errstate(divide="ignore"):
         return xp.log(p) - xp.log1p(-p)
+
+
+@by_block
+def log_odds_of_log(log_p: Rows) -> Rows:
+    """log p − log(1 − p) from log p, at most the largest log-odds."""
+    xp = namespace(log_p)
+    log_p = xp.where(log_p < -_LEAST, log_p, -_LEAST)
+    return log_p - xp.log(-xp.expm1(log_p))
 
 
 def logistic_loss(a: Rows, target: Rows) -> Rows:

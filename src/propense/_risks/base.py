@@ -69,7 +69,7 @@ class Risk:
         design: Design,
         rows: tuple[Rows, ...],
         weights: Rows | None,
-        ridge: float,
+        ridge: float | Vector,
         intercept_ridge: float = 0.0,
     ) -> None:
         self.design = design
@@ -117,10 +117,10 @@ class Risk:
         return self._bound.solve(gradient)
 
 
-def diagonal(p: int, ridge: float, intercept_ridge: float = 0.0) -> Vector:
-    """The ridge of each of p coefficients."""
-    out = np.full(p, ridge, dtype=np.float64)
-    out[0] = intercept_ridge
+def diagonal(p: int, ridge: float | Vector, intercept_ridge: float = 0.0) -> Vector:
+    """The ridge of each of p coefficients; the slopes have one for all, or each its own."""
+    out = np.empty(p)
+    out[0], out[1:] = intercept_ridge, ridge
     return out
 
 

@@ -19,7 +19,7 @@ class PairRisk:
     """n·Qₙ as a function of both predictors at once: θ = (β, γ), γ over some of the columns or all.
 
     The Hessian is at most that of two logistic regressions side by side: the term −log(1 + eᵃ + eᵇ), the only one
-    that holds both, is concave.
+    that holds both, is concave. With a `level`, a row of p numbers, ½·(levelᵀγ)² is added.
     """
 
     def __init__(
@@ -29,17 +29,24 @@ class PairRisk:
         *,
         columns: NDArray[np.intp] | None = None,
         weights: Rows | None = None,
-        ridge: float = 0.0,
-        propensity_ridge: float = 0.0,
+        ridge: float | Vector = 0.0,
+        propensity_ridge: float | Vector = 0.0,
+        level: Vector | None = None,
     ) -> None:
         self._design, self._rows, self._weights = design, (design.hold(labelled),), weights
         p = design.shape[1]
         # Where γ's coefficients stand among β's.
         self._places = places(columns, p)
-        ridges = diagonal(p, ridge), diagonal(len(self._places), propensity_ridge)
+        q = len(self._places)
+        ridges = diagonal(p, ridge), diagonal(q, propensity_ridge)
         self._ridge = np.concatenate(ridges)
+        self._level = np.zeros(p + q)
+        if level is not None:
+            self._level[p:] = level[self._places]
         moments = Moments(design, weights)
-        self._bounds = Majoriser(moments, ridges[0]), Majoriser(moments, ridges[1], self._places)
+        # (levelᵀγ)² is at most q·Σ(levelⱼγⱼ)².
+        bound = ridges[1] + q * self._level[p:] ** 2
+        self._bounds = Majoriser(moments, ridges[0]), Majoriser(moments, bound, self._places)
 
     @cached_property
     def total_weight(self) -> float:
@@ -63,7 +70,8 @@ class PairRisk:
     def value_gradient(self, coef: Vector) -> tuple[float, Vector]:
         both = np.column_stack(self.split(coef))
         value, gradient = self._design.sweep(PAIR, both, self._rows, self._weights)
-        return value + 0.5 * float(self._ridge @ coef**2), self.join(*gradient.T) + self._ridge * coef
+        penalty = self._pull(coef)
+        return value + 0.5 * float(penalty @ coef), self.join(*gradient.T) + penalty
 
     def gradient(self, coef: Vector) -> Vector:
         return self.value_gradient(coef)[1]
@@ -72,7 +80,8 @@ class PairRisk:
         both = np.column_stack(self.split(coef))
         own, cross, others = self._design.curve(PAIR, both, self._rows, self._weights)
         cross = cross[:, self._places]
-        return np.block([[own, cross], [cross.T, others[self._places][:, self._places]]]) + np.diag(self._ridge)
+        hessian = np.block([[own, cross], [cross.T, others[self._places][:, self._places]]])
+        return hessian + np.diag(self._ridge) + np.outer(self._level, self._level)
 
     def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
         design = self._design
@@ -83,9 +92,13 @@ class PairRisk:
 
         def product(v: Vector) -> Vector:
             _, moved = design.sweep(PAIR_SQUARE, np.column_stack(self.split(v)), rows, value=False)
-            return self.join(*moved.T) + self._ridge * v
+            return self.join(*moved.T) + self._pull(v)
 
         return product
+
+    def _pull(self, coef: Vector) -> Vector:
+        """The gradient of the penalties."""
+        return self._ridge * coef + (self._level @ coef) * self._level
 
     def majoriser(self) -> Matrix:
         p = self._design.shape[1]

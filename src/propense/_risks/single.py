@@ -7,7 +7,7 @@ from propense._designs import Design
 from propense._maths.arrays import Rows, as_float
 from propense._maths.double_logistic import class_log_odds_shift
 from propense._maths.formulas import JOINT, LOGISTIC
-from propense._risks.base import Risk
+from propense._risks.base import Risk, Vector
 
 __all__ = ["JointRisk", "LogisticRisk"]
 
@@ -23,7 +23,7 @@ class LogisticRisk(Risk):
         targets: Rows,
         *,
         weights: Rows | None = None,
-        ridge: float = 0.0,
+        ridge: float | Vector = 0.0,
         intercept_ridge: float = 0.0,
     ) -> None:
         super().__init__(design, (as_float(targets),), weights, ridge, intercept_ridge)

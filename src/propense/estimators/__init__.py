@@ -1,5 +1,6 @@
 """The scikit-learn face: one method, one file."""
 
+from propense.estimators._diagnosis import Diagnosis
 from propense.estimators._jerm import JERM
 from propense.estimators._joint_mle import JointMLE
 from propense.estimators._known import KnownPropensity
@@ -7,7 +8,20 @@ from propense.estimators._lbe import LBE
 from propense.estimators._naive import Naive
 from propense.estimators._oracle import Oracle
 from propense.estimators._pglin import PGLin
+from propense.estimators._pu import PUClassifier
 from propense.estimators._sar_em import SAREM
 from propense.estimators._tm import TM
 
-__all__ = ["JERM", "LBE", "SAREM", "TM", "JointMLE", "KnownPropensity", "Naive", "Oracle", "PGLin"]
+__all__ = [
+    "JERM",
+    "LBE",
+    "SAREM",
+    "TM",
+    "Diagnosis",
+    "JointMLE",
+    "KnownPropensity",
+    "Naive",
+    "Oracle",
+    "PGLin",
+    "PUClassifier",
+]

@@ -21,9 +21,9 @@ from propense.errors import InvalidFeatures
 from propense.estimators._inputs import Sample, read_features, read_sample
 from propense.estimators._labels import fill_missing, read_labels
 from propense.estimators._options import Choice, Option, check_options
-from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor
+from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor, ProductPredictor
 
-__all__ = ["BasePUClassifier", "Model"]
+__all__ = ["BasePUClassifier", "Model", "expected_share"]
 
 Vector = NDArray[np.float64]
 
@@ -232,7 +232,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         """A copy of the coefficients of a predictor that has any."""
         check_is_fitted(self)
         predictor = getattr(self, which)
-        if not isinstance(predictor, LogisticPredictor):
+        if not isinstance(predictor, LogisticPredictor | ProductPredictor):
             raise AttributeError(
                 f"The {which[1:]} of this {type(self).__name__} is not linear: it has no coefficients."
             )
@@ -255,10 +255,14 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @staticmethod
     def _prior(sample: Sample, model: Model) -> float:
-        """The mean of P(Y=1 | x, s): 1 on the labelled, h(x) elsewhere, so that no label is doubted."""
-        a, b = sample.log_odds(model.posterior), sample.log_odds(model.propensity)
-        return sample.mean(class_given_label(a, b, sample.labelled))
+        return expected_share(sample, model.posterior, model.propensity)
 
     @abstractmethod
     def _complaint(self) -> str:
         """What to say of a fit that did not converge, with a way out."""
+
+
+def expected_share(sample: Sample, posterior: Predictor, propensity: Predictor) -> float:
+    """The mean of P(Y=1 | x, s): 1 on the labelled, h(x) elsewhere, so that no label is doubted."""
+    a, b = sample.log_odds(posterior), sample.log_odds(propensity)
+    return sample.mean(class_given_label(a, b, sample.labelled))

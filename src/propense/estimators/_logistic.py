@@ -24,7 +24,7 @@ def fit_logistic(
     targets: Any,
     weights: Any,
     *,
-    ridge: float,
+    ridge: float | NDArray[np.float64],
     intercept_ridge: float = 0.0,
     start: NDArray[np.float64] | None = None,
 ) -> Solution:

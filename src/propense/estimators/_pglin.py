@@ -7,16 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
-from propense._maths.arrays import Rows, namespace
-from propense._maths.logistic import softplus
+from propense._maths.arrays import Rows
+from propense._maths.logistic import log_odds_of_log, softplus
 from propense.estimators._inputs import Sample
 from propense.estimators._logistic import LogisticClassifier
-from propense.estimators._predictors import LARGEST_LOG_ODDS, Predictor
+from propense.estimators._predictors import Predictor
 
 __all__ = ["PGLin", "RootPredictor"]
-
-# −log y at the largest log-odds.
-_LEAST = math.exp(-LARGEST_LOG_ODDS)
 
 
 class PGLin(LogisticClassifier):
@@ -99,11 +96,8 @@ class RootPredictor:
     log_factor: float
 
     def log_odds(self, design: Design) -> Rows:
-        log_root = 0.5 * (_log_chance(design, self.coef) + self.log_factor)
-        xp = namespace(log_root)
-        # The row that sets k has y = 1: held below, its log-odds are finite.
-        log_root = xp.where(log_root < -_LEAST, log_root, -_LEAST)
-        return log_root - xp.log(-xp.expm1(log_root))
+        # The row that sets k has y = 1: its log-odds are the largest there are.
+        return log_odds_of_log(0.5 * (_log_chance(design, self.coef) + self.log_factor))
 
 
 def _log_chance(design: Design, coef: NDArray[np.float64]) -> Rows:

@@ -8,14 +8,11 @@ from numpy.typing import NDArray
 
 from propense._designs import Design
 from propense._maths.arrays import Rows, library_of
+from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
 
-__all__ = ["LARGEST_LOG_ODDS", "ClassifierPredictor", "LogisticPredictor", "Predictor", "certain"]
+__all__ = ["ClassifierPredictor", "LogisticPredictor", "Predictor", "ProductPredictor", "certain"]
 
 Vector = NDArray[np.float64]
-
-# Where a probability of 0 or 1 is not a limit but said of a row, its log-odds stop where float64 still tells σ from 0
-# and 1: two such certainties, y = 1 and e = 1, can then be weighed against each other, and scorers take the numbers.
-LARGEST_LOG_ODDS = 36.0
 
 
 class Predictor(Protocol):
@@ -33,6 +30,22 @@ class LogisticPredictor:
 
     def log_odds(self, design: Design) -> Rows:
         return design.matvec(self.coef)
+
+
+@dataclass(frozen=True)
+class ProductPredictor:
+    """σ(coefᵀx)^power · σ(otherᵀx)^other_power: what two logistic curves make together; `coef` is the one in front."""
+
+    coef: Vector
+    power: float
+    other: Vector
+    other_power: float
+
+    def log_odds(self, design: Design) -> Rows:
+        log_chance = self.power * -softplus(-design.matvec(self.coef))
+        if self.other_power:
+            log_chance = log_chance - self.other_power * softplus(-design.matvec(self.other))
+        return log_odds_of_log(log_chance)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,19 @@
 """What our own estimators have learnt, as plain facts, and how they are made to know it again."""
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import ModelFileError
-from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
+from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._diagnosis import Diagnosis
 from propense.estimators._options import check_options
 from propense.estimators._pglin import RootPredictor
-from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor
+from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor, ProductPredictor
 from propense.model_files.checks import (
     Check,
     array_of,
@@ -27,6 +29,8 @@ __all__ = ["METHODS", "learnt_by_method", "method_parameters", "restore_method"]
 _PATH = array_of("f", None)
 _STARTS = {"risk": "f", "factor": "iu", "norm": "f", "propensity_norm": "f", "distance": "f", "converged": "b"}
 _INNER = ("estimator", "propensity_estimator")
+# The readings of a diagnosis.
+_READINGS = ("constant", "free", "proportional", "shared")
 _PREDICTORS = ("posterior", "propensity")
 
 
@@ -43,6 +47,17 @@ def _are_starts(value: Any, p: int) -> bool:
     if not isinstance(value, dict) or value.keys() != _STARTS.keys():
         return False
     return all(array_of(kind, len(value["risk"]))(value[name], p) for name, kind in _STARTS.items())
+
+
+def _is_diagnosis(value: Any, p: int) -> bool:
+    """The numbers of a `Diagnosis`; the stability may be unknown."""
+    if not isinstance(value, dict) or value.keys() != Diagnosis.__dataclass_fields__.keys():
+        return False
+    priors, rest = value["priors"], [value[name] for name in value if name not in ("priors", "stability")]
+    if not isinstance(priors, dict) or priors.keys() != set(_READINGS):
+        return False
+    known = type(value["stability"]) is float and math.isnan(value["stability"])
+    return all(is_real(each, p) for each in (*rest, *priors.values())) and (known or is_real(value["stability"], p))
 
 
 _EVERY: dict[str, Check] = {
@@ -69,6 +84,7 @@ METHODS: dict[type[BasePUClassifier], dict[str, Check]] = {
         "label_coef_": array_of("f", 1, -1),
         "label_intercept_": array_of("f", 1),
     },
+    PUClassifier: {**_EVERY, "diagnosis_": _is_diagnosis},
 }
 
 
@@ -96,6 +112,8 @@ def learnt_by_method(model: BasePUClassifier, where: str) -> dict[str, Any]:
             f"{where} has an attribute {foreign[0]!r} that its class does not, and that would be lost. Delete it, or "
             "tell it with about="
         )
+    if "diagnosis_" in facts:
+        facts["diagnosis_"] = asdict(facts["diagnosis_"])
     for name in _PREDICTORS:
         facts[name] = _learnt_by_predictor(getattr(model, f"_{name}"), name, where)
     return facts
@@ -106,6 +124,8 @@ def _learnt_by_predictor(predictor: Predictor, name: str, where: str) -> dict[st
         return {"coef": predictor.coef}
     if isinstance(predictor, RootPredictor):
         return {"coef": predictor.coef, "log_factor": predictor.log_factor}
+    if isinstance(predictor, ProductPredictor):
+        return vars(predictor).copy()
     raise _refusal(name, predictor.classifier if isinstance(predictor, ClassifierPredictor) else predictor, where)
 
 
@@ -129,6 +149,8 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
     for name, value in facts.items():
         if name in _PREDICTORS:
             setattr(model, f"_{name}", _restore_predictor(type(model), name, value, p))
+        elif name == "diagnosis_":
+            model.diagnosis_ = Diagnosis(**value)
         else:
             setattr(model, name, value)
 
@@ -139,18 +161,27 @@ def _is_table(value: Any, p: int) -> bool:
 
 def _restore_predictor(made: type, name: str, facts: dict[str, Any], p: int) -> Predictor:
     """The predictor of its coefficients, p and an intercept."""
-    root = made is PGLin
-    coef = facts.get("coef")
-    if facts.keys() != ({"coef", "log_factor"} if root else {"coef"}) or not array_of("f", p + 1)(coef, p):
+    kind = _kind_of_predictor(made, facts)
+    sets: list[Any] = [facts.get(each) for each in ("coef", "other") if each in kind.__dataclass_fields__]
+    if facts.keys() != kind.__dataclass_fields__.keys() or not all(array_of("f", p + 1)(coef, p) for coef in sets):
         raise ModelFileError(f"the {name} of {made.__name__} is not {p + 1} coefficients")
-    coef = np.asarray(coef, dtype=np.float64)
-    if not _will_do(coef, certain=name == "propensity" and not root):
+    logistic = kind is LogisticPredictor
+    if not all(_will_do(coef, certain=name == "propensity" and logistic) for coef in sets):
         raise ModelFileError(f"the {name} of {made.__name__} has coefficients that are not finite")
-    if not root:
-        return LogisticPredictor(coef)
-    if type(facts["log_factor"]) is not float or not math.isfinite(facts["log_factor"]):
-        raise ModelFileError(f"the {name} of {made.__name__} has no factor")
-    return RootPredictor(coef, facts["log_factor"])
+    arrays = {each: np.asarray(facts[each], dtype=np.float64) for each in facts if each in ("coef", "other")}
+    numbers = {each: value for each, value in facts.items() if each not in arrays}
+    wrong = [each for each, value in numbers.items() if type(value) is not float or not math.isfinite(value)]
+    if wrong:
+        raise ModelFileError(f"the {name} of {made.__name__} has no {wrong[0].replace('_', ' ')}")
+    predictor: Predictor = kind(**arrays, **numbers)
+    return predictor
+
+
+def _kind_of_predictor(made: type, facts: dict[str, Any]) -> Any:
+    """The class of a predictor; a `PUClassifier` shares a climb or not."""
+    if made is PGLin:
+        return RootPredictor
+    return ProductPredictor if made is PUClassifier and "other" in facts else LogisticPredictor
 
 
 def _will_do(coef: NDArray[np.float64], *, certain: bool) -> bool:

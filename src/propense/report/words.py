@@ -34,6 +34,11 @@ ASSUMES = {
         f"{_LINEAR}.",
         "The surer a row is positive the likelier its label, in proportion, and the surest row is surely positive.",
     ),
+    "PUClassifier": (
+        f"{_LINEAR}; being labelled depends on the same sum, on a flatter one of its own, or on nothing.",
+        "Which of these, and how many positives there are, is judged by the shape of the labels' curve: where it "
+        "climbs until nearly every such row is labelled, labelling is taken to follow the class.",
+    ),
     "SAREM": (
         "Being positive and being labelled each follow their own model; both models are right.",
         "The two models are not the same: otherwise the data cannot tell them apart.",

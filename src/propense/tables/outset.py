@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import InvalidOption, InvalidTable
-from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin
+from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier
 from propense.estimators._base import BasePUClassifier
 from propense.tables.labels import Label
 from propense.tables.model import ADDED, TableModel
@@ -20,6 +20,7 @@ __all__ = ["METHODS", "Choices", "Outset", "check_columns", "fit_noting", "set_o
 
 # By the names of the command line, each as it should be rather than as it was published.
 METHODS: dict[str, type[BasePUClassifier]] = {
+    "pu": PUClassifier,
     "jerm": JERM,
     "joint-mle": JointMLE,
     "lbe": LBE,
