@@ -1,5 +1,6 @@
 """The scikit-learn face: one method, one file."""
 
+from propense.estimators._doubts import Doubt
 from propense.estimators._jerm import JERM
 from propense.estimators._joint_mle import JointMLE
 from propense.estimators._known import KnownPropensity
@@ -10,4 +11,4 @@ from propense.estimators._pglin import PGLin
 from propense.estimators._sar_em import SAREM
 from propense.estimators._tm import TM
 
-__all__ = ["JERM", "LBE", "SAREM", "TM", "JointMLE", "KnownPropensity", "Naive", "Oracle", "PGLin"]
+__all__ = ["JERM", "LBE", "SAREM", "TM", "Doubt", "JointMLE", "KnownPropensity", "Naive", "Oracle", "PGLin"]
