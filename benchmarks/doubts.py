@@ -41,11 +41,6 @@ def good(seed: int, n: int = 2000, **options: Any) -> Data:
     return data.X, data.labelled
 
 
-def clear(seed: int) -> Data:
-    """The same with classes that hardly overlap."""
-    return good(seed, coef=slopes(range(5), 30.0))
-
-
 def noise(seed: int) -> Data:
     """Labels that have nothing to do with the features."""
     random = np.random.default_rng(seed)
@@ -97,7 +92,7 @@ CASES = {
         good,
         fine=SAREM(estimator=DecisionTreeClassifier(max_depth=2, random_state=0), max_iter=20, tol=1e-2),
     ),
-    "all_likely": Case(JERM(), lambda seed: good(seed, coef=slopes(range(5), 1.0)), clear),
+    "all_likely": Case(JERM(), lambda seed: good(seed, coef=slopes(range(5), 1.0)), fine=JERM(spy_quantile=0.1)),
     "starts_disagree": Case(
         JointMLE(ridge=0.1, n_starts=5, random_state=0),
         lambda seed: good(

@@ -216,7 +216,8 @@ KNOWN = {"method": "JERM", "features": 4, "propensity_features": 4, "prior": 0.5
 @pytest.mark.parametrize("kind", DESIGN_KINDS)
 def test_a_tally_is_what_its_definitions_say_wherever_the_rows_are(kind, weighted, rng, monkeypatch):
     n = 300
-    monkeypatch.setattr("propense.estimators._tally._ROWS", 64)
+    for name in ("_ROWS", "_TENSOR_ROWS"):
+        monkeypatch.setattr(f"propense.estimators._tally.{name}", 64)
     design = DESIGN_KINDS[kind](coarse(rng.normal(size=(n, 4))))
     a, b = 3 * rng.normal(size=n), 4 * rng.normal(size=n)
     s = rng.random(n) < 0.3

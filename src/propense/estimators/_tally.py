@@ -22,8 +22,9 @@ _EDGE = 0.01
 _LOW = 0.25
 # No row weighs more than this against the fit, however little chance of a label it has: one outlier is no lack of fit.
 _MOST = 20.0
-# Rows summed at a time: what is made of them stays in cache, and takes no memory to speak of.
-_ROWS = 1 << 15
+# Rows summed at a time: what is made of them stays in cache, and takes no memory to speak of. Of tensors more, which
+# may be on a device, where each step has a fixed cost.
+_ROWS, _TENSOR_ROWS = 1 << 15, 1 << 20
 # What is left of the variance of a constant is rounding.
 _ROUNDING = 1e-12
 
@@ -128,8 +129,9 @@ _NAMES = (
 def _sums(a: Any, b: Any, labelled: Any, weights: Any, *, rate: float) -> tuple[Any]:
     """Σ over the rows of each of `_NAMES`, as one line."""
     xp = namespace(a)
+    size = _ROWS if xp is np else _TENSOR_ROWS
     # A block of no rows sums to 0.
-    parts = [_part(a[i], b[i], labelled[i], weights[i], rate) for i in slices(max(len(a), 1), _ROWS)]
+    parts = [_part(a[i], b[i], labelled[i], weights[i], rate) for i in slices(max(len(a), 1), size)]
     return (xp.stack(parts).sum(0)[None],)
 
 
