@@ -18,7 +18,6 @@ from conftest import DESIGN_KINDS, METHODS, coarse, fit
 from doubts import CASES, good, noise, strays
 from propense import JERM, SAREM, KnownPropensity, Naive, Oracle, PGLin, load, save
 from propense._designs import as_design
-from propense.cli._demo import run_demo
 from propense.datasets import make_double_logistic
 from propense.errors import DoubtfulFit
 from propense.estimators._base import BasePUClassifier
@@ -145,10 +144,6 @@ def test_good_data_raise_no_doubt(name):
             clone(METHODS[name]).set_params(**({"max_iter": 1000} if name == "TM" else {})), data.X, labels, **rows
         )
     assert model.doubts_ == ()
-
-
-def test_the_demo_raises_no_doubt():
-    assert run_demo(0).notes == []
 
 
 @pytest.mark.parametrize("made", [*BasePUClassifier.__subclasses__(), Naive, Oracle, KnownPropensity, PGLin])
