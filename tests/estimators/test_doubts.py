@@ -128,6 +128,8 @@ def test_what_is_said_once_is_not_said_twice():
     assert [doubt.kind for doubt in ask(learnt, KINDS)] == ["memorised"]
     # And of columns of their own, or another model, no doubt that the factors changed places.
     assert ask(replace(SOUND, propensity_spread=9.0, told_apart=True), KINDS) == ()
+    # Of an e that hardly moves it does not matter which way.
+    assert ask(replace(SOUND, correlation=1.0, propensity_spread=0.24), KINDS) == ()
     # More coefficients than labels: the likelihood ratio means nothing, and another doubt says so.
     wide = replace(SOUND, features=600, gain=1.0)
     assert [doubt.kind for doubt in ask(wide, KINDS)] == ["labels_per_feature"]
