@@ -1,7 +1,7 @@
 """How often each doubt speaks where it should, and where it should not: `python benchmarks/doubts.py`.
 
-For every doubt there is a method, data that deserve it and data that do not, both with a known truth. The table of the
-guide to doubts is what this prints for 200 draws of each.
+For every doubt there is a method, data that deserve it and data that do not, both with a known truth. The tables of the
+guide to doubts are what this prints for 100 draws of each.
 """
 
 import argparse
@@ -94,7 +94,7 @@ CASES = {
     ),
     "all_likely": Case(JERM(), lambda seed: good(seed, coef=slopes(range(5), 1.0)), fine=JERM(spy_quantile=0.1)),
     "starts_disagree": Case(
-        JointMLE(ridge=0.1, n_starts=5, random_state=0),
+        JointMLE(ridge=0.1, random_state=0),
         lambda seed: good(
             seed,
             300,
@@ -143,7 +143,7 @@ class Measured:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     measured = Measured(options.draws, options.jobs)
