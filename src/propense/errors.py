@@ -19,10 +19,16 @@
         ├── InvalidWeights            sample_weight: negative, not finite, wrong length
         ├── InvalidPropensity         propensity: outside 0 to 1, 0 on a labelled row, wrong length
         └── InvalidOption             a constructor argument outside its range
+
+And what is no error, but a reason to look twice::
+
+    UserWarning
+    └── DoubtfulFit                   a fit that should not be trusted as it stands
 """
 
 __all__ = [
     "DatasetMismatch",
+    "DoubtfulFit",
     "DownloadFailed",
     "InvalidFeatures",
     "InvalidInput",
@@ -108,3 +114,7 @@ class InvalidPropensity(InvalidInput):
 
 class InvalidOption(InvalidInput):
     """A constructor argument is outside what it may be."""
+
+
+class DoubtfulFit(UserWarning):
+    """A fit should not be trusted as it stands; ``doubts_`` of the estimator keeps the reasons, one by one."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import propense
-from propense.cli._demo import run_demo
+from propense.cli._demo import run_demo, show_demo
 
 
 def run(*arguments, code=None):
@@ -36,6 +36,16 @@ def test_demo_finds_what_it_says():
     assert len(demo.findings) == 10
     assert np.diff([finding.hidden for finding in demo.findings]).max() <= 0
     assert demo.labelled < demo.positives < demo.rows
+
+
+def test_the_demo_tells_the_doubts_of_its_fit(recwarn, capsys):
+    assert run_demo(0).notes == []
+    demo = run_demo(4)
+    show_demo(demo)
+    assert not recwarn.list
+    assert [note for note in demo.notes if "of the rows were taken for positive" in note]
+    told = " ".join(capsys.readouterr().out.split())
+    assert all(f"Note: {note}" in told for note in demo.notes)
 
 
 def test_version_and_help_are_told():

@@ -127,6 +127,22 @@ def test_a_model_file_is_inspected(folder):
         assert words in out
 
 
+def test_the_doubts_of_a_fit_are_told_once_and_kept(tmp_path, clinic):
+    few = clinic.set_column(6, "reported", pa.array([i % 60 == 0 for i in range(len(clinic))]))
+    csv.write_csv(few, tmp_path / "few.csv")
+    status, out, err = call(
+        *("fit", tmp_path / "few.csv", *FIT, "--model", tmp_path / "m.propense", "--report", tmp_path / "r.html")
+    )
+    assert (status, err) == (0, "")
+    doubts = propense.load(tmp_path / "m.propense").estimator.doubts_
+    assert "few_labels" in [doubt.kind for doubt in doubts]
+    _, told, _ = call("inspect", tmp_path / "m.propense")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for doubt in doubts:
+        assert out.count(doubt.message) == told.count(f"Note: {doubt.message}") == 1
+    assert page.count("So few leave every estimate uncertain") == 1
+
+
 def test_names_with_signs_of_the_terminal_or_the_page_are_names(tmp_path, clinic):
     odd = clinic.rename_columns(["patient", "weight [kg]", "[/b]", "$a_$", "smoker", "region", "reported"])
     odd = odd.set_column(5, "$x_{$", pa.array(["$0-$1,000", "[unknown]", "86%"] * 200))

@@ -106,6 +106,8 @@ def test_the_first_file_still_gives_its_scores():
     assert model.classes_.tolist() == facts["classes"]
     assert model.predict(rows).tolist() == facts["predict"]
     assert model[-1].prior_ == facts["prior"]
+    # Doubts came later.
+    assert (model[-1].doubts_, inspect(FIXTURES / "first.propense")["doubts"]) == ((), [])
     for name, found in {
         "decision_function": model.decision_function(rows),
         "posterior": model.predict_proba(rows)[:, 1],
@@ -327,6 +329,9 @@ NONSENSE = {
     "infinitely many features": put(final, "fitted", "n_features_in_", {"$float": "inf"}),
     "true features": put(final, "fitted", "n_features_in_", True),
     "a prior of no kind": put(final, "fitted", "prior_", "half"),
+    "doubts of no kind": put(final, "fitted", "doubts_", 3),
+    "doubts that say nothing": put(final, "fitted", "doubts_", {"$tuple": [{"$tuple": ["few_labels", 3]}]}),
+    "doubts without a kind": put(final, "fitted", "doubts_", {"$tuple": [{"$tuple": ["few_labels"]}]}),
     "a prior that is not finite": put(final, "fitted", "prior_", {"$float": "nan"}),
     "no coefficients": put(final, "fitted", "posterior", {}),
     "coefficients of another kind": put(final, "fitted", "posterior", "log_factor", 1.0),

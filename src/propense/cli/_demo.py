@@ -1,5 +1,6 @@
 """The demo: Wdbc with labels drawn by S2, fitted by Naive, JERM and Oracle."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from propense.errors import DoubtfulFit
 from propense.estimators import JERM, Naive, Oracle
 from propense.labelling import simulate
 
@@ -49,6 +51,7 @@ class Demo:
     prior: float
     scores: list[Score]
     findings: list[Finding]
+    notes: list[str]
 
 
 def run_demo(seed: int) -> Demo:
@@ -61,8 +64,11 @@ def run_demo(seed: int) -> Demo:
     y, y_test = malignant[rows], malignant[rows_test]
     drawn = simulate(X, y, "S2", FREQUENCY, rng=seed)
     labelled, propensity = drawn.labelled, drawn.propensity
-    oracle = Oracle().fit(X, y)
-    naive, jerm = Naive().fit(X, labelled), JERM().fit(X, labelled)
+    with warnings.catch_warnings():
+        # The doubts of JERM's fit are printed as notes.
+        warnings.simplefilter("ignore", DoubtfulFit)
+        oracle = Oracle().fit(X, y)
+        naive, jerm = Naive().fit(X, labelled), JERM().fit(X, labelled)
 
     def score(name: str, model: Oracle | Naive | JERM) -> Score:
         error = float(np.abs(model.predict_propensity(X) - propensity)[y].mean())
@@ -82,6 +88,7 @@ def run_demo(seed: int) -> Demo:
             score("Oracle, true classes", oracle),
         ],
         findings=_most_likely(rows, jerm.predict_hidden(X), labelled, y),
+        notes=[doubt.message for doubt in jerm.doubts_],
     )
 
 
@@ -122,3 +129,5 @@ def show_demo(demo: Demo) -> None:
     console.print(found)
     hits = sum(finding.positive for finding in demo.findings)
     console.print(f"{hits} of these {len(demo.findings)} are malignant.")
+    for note in demo.notes:
+        console.print(f"Note: {note}", highlight=False, markup=False)

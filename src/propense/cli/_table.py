@@ -126,11 +126,15 @@ def score(
 
 
 def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")]) -> None:
-    """What is in a model file: method, parameters, columns, date and versions."""
+    """What is in a model file: method, parameters, columns, date and versions, and the doubts of the fit."""
     from propense.model_files import inspect as look
 
-    for name, value in look(file).items():
+    facts = look(file)
+    doubts = facts.pop("doubts")
+    for name, value in facts.items():
         print(f"{name + ':':<18} {_in_words(value)}")
+    for doubt in doubts:
+        print(f"Note: {doubt}")
 
 
 def methods() -> None:

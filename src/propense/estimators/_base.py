@@ -17,29 +17,29 @@ from propense._designs import Design
 from propense._maths.arrays import Rows, home
 from propense._maths.double_logistic import class_given_label, hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
-from propense.errors import InvalidFeatures
+from propense.errors import DoubtfulFit, InvalidFeatures
+from propense.estimators._doubts import GENERAL, Doubt, ask
 from propense.estimators._inputs import Sample, read_features, read_sample
 from propense.estimators._labels import fill_missing, read_labels
 from propense.estimators._options import Choice, Option, check_options
 from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor, ProductPredictor
+from propense.estimators._tally import take_tally
 
 __all__ = ["BasePUClassifier", "Model", "expected_share"]
 
 Vector = NDArray[np.float64]
 
-# A flexible classifier that has learnt the labels by heart leaves no hidden positive; that much is suspicious.
-_NEARLY_ALL = 0.99
-
 
 @dataclass(frozen=True)
 class Model:
-    """What a method finds: y(x) and e(x), and how it got there."""
+    """What a method finds: y(x) and e(x), how it got there, and what it doubts of its own accord."""
 
     posterior: Predictor
     propensity: Predictor
     n_iter: int
     converged: bool
     risk_path: list[float]
+    doubts: tuple[Doubt, ...] = ()
 
 
 class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -49,6 +49,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     # How y is read; the oracle reads it otherwise.
     _read_labels = staticmethod(read_labels)
+    # Which doubts make sense of it.
+    _doubted: ClassVar[tuple[str, ...]] = GENERAL
 
     decision: str
 
@@ -97,17 +99,14 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._posterior, self._propensity = model.posterior, model.propensity
         self.n_iter_, self.converged_ = model.n_iter, model.converged
         self.risk_path_ = np.asarray(model.risk_path)
-        self.prior_ = self._prior(sample, model)
+        a, b = self._rows_log_odds(sample, model)
+        self.prior_ = expected_share(sample, a, b)
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
+        self.doubts_ = self._doubts(sample, model, a, b)
         if not model.converged:
             warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=3)
-        if isinstance(model.posterior, ClassifierPredictor) and self.label_frequency_ > _NEARLY_ALL:
-            warnings.warn(
-                f"The estimator inside {type(self).__name__} tells labelled rows from unlabelled ones so well that "
-                f"nearly every positive counts as labelled (label_frequency_ = {self.label_frequency_:.3f}). Give it "
-                "less freedom, for instance shallower trees, or name the propensity_features.",
-                stacklevel=3,
-            )
+        for doubt in self.doubts_:
+            warnings.warn(doubt.message, DoubtfulFit, stacklevel=3)
         return self
 
     def decision_function(self, X: Any) -> Rows:
@@ -253,16 +252,36 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         # Balanced accuracy is largest at y(x) > P(Y=1), accuracy at y(x) > ½.
         return float(logit(self.prior_)) if self.decision == "balanced" else 0.0
 
-    @staticmethod
-    def _prior(sample: Sample, model: Model) -> float:
-        return expected_share(sample, model.posterior, model.propensity)
+    def _rows_log_odds(self, sample: Sample, model: Model) -> tuple[Rows, Rows]:
+        """The log-odds of y and e of the rows of fit."""
+        return sample.log_odds(model.posterior), sample.log_odds(model.propensity)
+
+    def _doubts(self, sample: Sample, model: Model, a: Rows, b: Rows) -> tuple[Doubt, ...]:
+        """The method's own doubts, and those that follow from its y and e on the rows of fit."""
+        columns = sample.propensity_columns
+        features = sample.design.shape[1] - 1
+        flexible = isinstance(model.posterior, ClassifierPredictor)
+        free = "collinear" in self._doubted
+        tally = take_tally(
+            sample,
+            a,
+            b,
+            method=type(self).__name__,
+            features=features,
+            propensity_features=0 if not free else features if columns is None else len(columns),
+            prior=self.prior_,
+            frequency=self.label_frequency_,
+            told_apart=columns is not None or flexible != isinstance(model.propensity, ClassifierPredictor),
+            flexible=flexible,
+            marked="Positive" if self._read_labels is not read_labels else "Labelled",
+        )
+        return (*model.doubts, *ask(tally, self._doubted))
 
     @abstractmethod
     def _complaint(self) -> str:
         """What to say of a fit that did not converge, with a way out."""
 
 
-def expected_share(sample: Sample, posterior: Predictor, propensity: Predictor) -> float:
+def expected_share(sample: Sample, a: Rows, b: Rows) -> float:
     """The mean of P(Y=1 | x, s): 1 on the labelled, h(x) elsewhere, so that no label is doubted."""
-    a, b = sample.log_odds(posterior), sample.log_odds(propensity)
     return sample.mean(class_given_label(a, b, sample.labelled))

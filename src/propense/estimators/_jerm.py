@@ -9,6 +9,7 @@ from propense._maths.double_logistic import halfway_to_certain, hidden_log_odds
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
 from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._doubts import all_likely, doubt_of
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._likely import best_rows, fit_propensity_on, rows_above, rows_from
@@ -106,6 +107,8 @@ class JERM(BasePUClassifier):
         can be trusted.
     spies_ : int ndarray
         The rows of fit that are spies, in ascending order.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -212,7 +215,8 @@ class JERM(BasePUClassifier):
         self.spies_ = sample.numbers(np.unique(spies.rows))
         self.positives_path_ = np.asarray(shares)
         converged = repeats and settled and solution.converged
-        return Model(LogisticPredictor(beta), model, len(risks), converged, risks)
+        doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or SAREM beside it."))
+        return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts)
 
     def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
         """β given e (line 5)."""

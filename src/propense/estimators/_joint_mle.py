@@ -11,10 +11,12 @@ from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
 from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._doubts import SYMMETRIC, doubt_of, starts_disagree
 from propense.estimators._inputs import Sample
 from propense.estimators._logistic import fit_logistic, solver_named
 from propense.estimators._options import Choice, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor
+from propense.estimators._tally import effective_rows
 
 __all__ = ["JointMLE"]
 
@@ -79,6 +81,8 @@ class JointMLE(BasePUClassifier):
         Whether they met ``tol``.
     risk_path_ : ndarray of shape (n_starts,)
         ``starts_["risk"]``, worst first.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -111,6 +115,8 @@ class JointMLE(BasePUClassifier):
         "max_iter": Count(),
         "random_state": Seed(),
     }
+
+    _doubted: ClassVar[tuple[str, ...]] = SYMMETRIC
 
     def __init__(
         self,
@@ -148,6 +154,7 @@ class JointMLE(BasePUClassifier):
         solutions.sort(key=lambda solution: solution.value)
         pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]
         self.starts_ = _summary(sample, solutions, pairs)
+        risks, distances = self.starts_["risk"], self.starts_["distance"]
         beta, gamma, _ = pairs[0]
         return Model(
             LogisticPredictor(beta),
@@ -155,6 +162,7 @@ class JointMLE(BasePUClassifier):
             n_iter=max(solutions[0].n_iter, 1),
             converged=solutions[0].converged,
             risk_path=self.starts_["risk"][::-1].tolist(),
+            doubts=doubt_of("starts_disagree", starts_disagree(risks, distances, effective_rows(sample))),
         )
 
     def _starts(self, sample: Sample) -> list[tuple[Vector, Vector]]:

@@ -1,15 +1,16 @@
 """The class alone, where the propensity is known."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._maths.double_logistic import class_given_label
+from propense._maths.arrays import Rows
 from propense._maths.logistic import logit
 from propense._risks import JointRisk, Risk
 from propense.estimators._base import Model
+from propense.estimators._doubts import OF_KNOWN
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._logistic import LogisticClassifier
@@ -63,6 +64,8 @@ class KnownPropensity(LogisticClassifier):
         Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The joint risk Qₙ reached, ridge included.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -82,6 +85,8 @@ class KnownPropensity(LogisticClassifier):
     >>> print(f"{fraud.mean():.2f} fraud, {found.mean():.2f} found, {model.prior_:.2f} estimated")
     0.23 fraud, 0.06 found, 0.23 estimated
     """
+
+    _doubted: ClassVar[tuple[str, ...]] = OF_KNOWN
 
     def __init__(
         self,
@@ -135,7 +140,5 @@ class KnownPropensity(LogisticClassifier):
         learner = Learner(ridge=self.ridge, columns=sample.propensity_columns)
         return LogisticPredictor(coef), learner.fit(sample.design, sample.propensity, sample.weights)[0]
 
-    @staticmethod
-    def _prior(sample: Sample, model: Model) -> float:
-        a = sample.log_odds(model.posterior)
-        return sample.mean(class_given_label(a, logit(sample.propensity), sample.labelled))
+    def _rows_log_odds(self, sample: Sample, model: Model) -> tuple[Rows, Rows]:
+        return sample.log_odds(model.posterior), logit(sample.propensity)

@@ -15,6 +15,7 @@ from propense._maths.linear import places
 from propense._risks import LogisticRisk
 from propense._solvers import Adam
 from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._doubts import SYMMETRIC
 from propense.estimators._em import (
     PUBLISHED_BOUND,
     Learners,
@@ -84,6 +85,8 @@ class LBE(BasePUClassifier):
         Whether the rounds of "em" ended by ``tol``; true of "published", whose budget is part of the method.
     risk_path_ : ndarray of shape (n_rounds,)
         The observed risk per row after each round, in "em" with the ridges; there it never rises.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -119,6 +122,8 @@ class LBE(BasePUClassifier):
         "tol": Number(0.0),
         "random_state": Seed(),
     }
+
+    _doubted: ClassVar[tuple[str, ...]] = SYMMETRIC
 
     def __init__(
         self,

@@ -1,5 +1,8 @@
 """NAIVE: the unlabelled taken for negatives."""
 
+from typing import ClassVar
+
+from propense.estimators._doubts import OF_LABELS
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["Naive"]
@@ -45,6 +48,8 @@ class Naive(LogisticClassifier):
         Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The mean loss reached, ridge included.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -57,3 +62,5 @@ class Naive(LogisticClassifier):
     >>> Naive().fit(X, [0, 0, 1, 1]).predict([[0.5], [2.5]])
     array([0, 1])
     """
+
+    _doubted: ClassVar[tuple[str, ...]] = OF_LABELS

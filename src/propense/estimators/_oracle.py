@@ -1,5 +1,8 @@
 """ORACLE: the true classes, which positive-unlabelled data do not have."""
 
+from typing import ClassVar
+
+from propense.estimators._doubts import OF_CLASSES
 from propense.estimators._labels import read_classes
 from propense.estimators._logistic import LogisticClassifier
 
@@ -47,6 +50,8 @@ class Oracle(LogisticClassifier):
         Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The mean loss reached, ridge included.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -61,3 +66,4 @@ class Oracle(LogisticClassifier):
     """
 
     _read_labels = staticmethod(read_classes)
+    _doubted: ClassVar[tuple[str, ...]] = OF_CLASSES

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from propense._designs import Design
 from propense._maths.arrays import Rows
 from propense._maths.logistic import log_odds_of_log, softplus
+from propense.estimators._doubts import OF_RATIO
 from propense.estimators._inputs import Sample
 from propense.estimators._logistic import LogisticClassifier
 from propense.estimators._predictors import Predictor
@@ -58,6 +60,8 @@ class PGLin(LogisticClassifier):
         Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The mean loss reached, ridge included.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -80,6 +84,8 @@ class PGLin(LogisticClassifier):
     >>> print(f"{positive.mean():.2f} positive, {labelled.mean():.2f} labelled, {model.prior_:.2f} estimated")
     0.49 positive, 0.23 labelled, 0.43 estimated
     """
+
+    _doubted: ClassVar[tuple[str, ...]] = OF_RATIO
 
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
         log_largest = float(_log_chance(sample.design, coef).max())

@@ -258,7 +258,7 @@ class PUClassifier(BasePUClassifier):
             share=share,
             evidence=self._evidence(sample, curve),
             alignment=_alignment(sample, curve),
-            priors={name: expected_share(sample, *pair) for name, pair in readings.items()},
+            priors={name: expected_share(sample, *map(sample.log_odds, pair)) for name, pair in readings.items()},
             stability=self._stability(sample, curve, share),
         )
 
@@ -274,8 +274,9 @@ class PUClassifier(BasePUClassifier):
                 return math.nan
             risk = self._risk(half, sample.propensity_columns)
             found = risk.split(self._search(risk, curve.free.coef).coef)
-            posterior, propensity = _readings(*found, share)
-            calls.append(sample.log_odds(posterior) > logit(expected_share(half, posterior, propensity)))
+            pair = _readings(*found, share)
+            cut = logit(expected_share(half, *map(half.log_odds, pair)))
+            calls.append(sample.log_odds(pair[0]) > cut)
         return sample.mean(as_float(calls[0] == calls[1]))
 
     def _complaint(self) -> str:

@@ -9,6 +9,7 @@ from propense._maths.arrays import namespace
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid, softplus
 from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._doubts import SYMMETRIC
 from propense.estimators._em import PUBLISHED_BOUND, Learners, balanced_start, em_round, fit_em, log_odds, stopped_short
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
@@ -77,6 +78,8 @@ class SAREM(BasePUClassifier):
     risk_path_ : ndarray of shape (n_rounds,)
         After each round: in "em" the observed risk per row, ridges included, which never rises with logistic models; in
         "published" minus the expected log-likelihood per row, by which it stops.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -113,6 +116,8 @@ class SAREM(BasePUClassifier):
         "max_iter": Count(),
         "tol": Number(0.0, optional=True),
     }
+
+    _doubted: ClassVar[tuple[str, ...]] = SYMMETRIC
 
     def __init__(
         self,

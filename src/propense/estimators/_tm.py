@@ -10,6 +10,7 @@ from propense._maths.double_logistic import class_given_label, halfway_to_certai
 from propense._maths.logistic import sigmoid
 from propense._maths.quantiles import repeated_quantile
 from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._doubts import all_likely, doubt_of
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._likely import fit_propensity_on, rows_above
@@ -69,6 +70,8 @@ class TM(BasePUClassifier):
         The joint risk Qₙ of y and e after each round. It may rise: the rounds minimise no single function.
     positives_path_ : ndarray of shape (n_rounds,)
         The share of rows taken for positives in each round.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -155,7 +158,8 @@ class TM(BasePUClassifier):
             chance = design.hold(label_log_odds(a, b))
         posterior, _ = classes.fit(design, class_given_label(a, b, labelled), sample.weights, posterior)
         self.positives_path_ = np.asarray(shares)
-        return Model(posterior, propensity, len(risks), settled and fitted and also, risks)
+        doubts = doubt_of("all_likely", all_likely(shares[-1], "Try SAREM beside it, or take fewer columns."))
+        return Model(posterior, propensity, len(risks), settled and fitted and also, risks, doubts)
 
     @staticmethod
     def _threshold(sample: Sample, values: Any) -> float:

@@ -113,10 +113,10 @@ def inspect(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        "method" and "parameters" of the estimator; "steps" of its pipeline, empty without one; "n_features" and
-        "feature_names" (None without names) of the data it was fitted on; when it was "written" (UTC); the "versions"
-        of propense, scikit-learn, NumPy and Python that wrote it; the "format" of the file, its "size" in bytes and its
-        "sha256"; and what its author told "about" it.
+        "method" and "parameters" of the estimator; "steps" of its pipeline, empty without one; the "doubts" of the
+        fit, a list of sentences; "n_features" and "feature_names" (None without names) of the data it was fitted on;
+        when it was "written" (UTC); the "versions" of propense, scikit-learn, NumPy and Python that wrote it; the
+        "format" of the file, its "size" in bytes and its "sha256"; and what its author told "about" it.
 
     Raises
     ------

@@ -109,6 +109,7 @@ def summarise(description: Any) -> dict[str, Any]:
             first = next(each for _, each in _steps(first) if isinstance(each, dict))
         method, parameters = last["class"], last["parameters"]
         count, names = first["fitted"]["n_features_in_"], first["fitted"].get("feature_names_in_")
+        doubts = [str(message) for _, message in last["fitted"].get("doubts_", ())]
     except (KeyError, TypeError, IndexError, StopIteration, ValueError, AttributeError):
         raise ModelFileError("it holds no model") from None
     if method not in {made.__name__ for made in METHODS}:
@@ -119,6 +120,7 @@ def summarise(description: Any) -> dict[str, Any]:
         "method": method,
         "parameters": parameters,
         "steps": steps,
+        "doubts": doubts,
         "n_features": count,
         "feature_names": None if names is None else [str(name) for name in names],
     }

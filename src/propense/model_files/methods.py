@@ -11,6 +11,7 @@ from propense.errors import ModelFileError
 from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._diagnosis import Diagnosis
+from propense.estimators._doubts import Doubt
 from propense.estimators._options import check_options
 from propense.estimators._pglin import RootPredictor
 from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor, ProductPredictor
@@ -60,6 +61,12 @@ def _is_diagnosis(value: Any, p: int) -> bool:
     return all(is_real(each, p) for each in (*rest, *priors.values())) and (known or is_real(value["stability"], p))
 
 
+def _are_doubts(value: Any, p: int) -> bool:
+    """Pairs of a kind and a message. Kinds of a later version are told like any other."""
+    pairs = isinstance(value, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
+    return pairs and all(isinstance(word, str) for pair in value for word in pair)
+
+
 _EVERY: dict[str, Check] = {
     "classes_": _are_classes,
     "n_iter_": is_whole,
@@ -105,6 +112,7 @@ def learnt_by_method(model: BasePUClassifier, where: str) -> dict[str, Any]:
     facts: dict[str, Any] = {name: getattr(model, name) for name in ("n_features_in_", *METHODS[type(model)])}
     if hasattr(model, "feature_names_in_"):
         facts["feature_names_in_"] = model.feature_names_in_
+    facts["doubts_"] = tuple((doubt.kind, doubt.message) for doubt in model.doubts_)
     known = {*facts, *model.get_params(deep=False)}
     foreign = [name for name in vars(model) if not name.startswith("_") and name not in known]
     if foreign:
@@ -145,13 +153,15 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
     if inner or not (columns is None or is_columns(columns, 0)):
         raise ModelFileError(f"{(inner or ['propensity_features'])[0]} of {what} is not what a file may say")
     expected = {**METHODS[type(model)], **dict.fromkeys(_PREDICTORS, _is_table)}
-    p = check_facts(facts, expected, {}, what)
+    # Files of the first version tell of no doubts.
+    p = check_facts(facts, expected, {"doubts_": _are_doubts}, what)
+    model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
     for name, value in facts.items():
         if name in _PREDICTORS:
             setattr(model, f"_{name}", _restore_predictor(type(model), name, value, p))
         elif name == "diagnosis_":
             model.diagnosis_ = Diagnosis(**value)
-        else:
+        elif name != "doubts_":
             setattr(model, name, value)
 
 

@@ -1,18 +1,11 @@
-"""What speaks against a fit: columns that are no features, tables that say too little, results beyond belief."""
+"""What speaks against a table: columns that are no features, and too few rows. Doubts of a fit are the estimator's."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.estimators import Naive
-from propense.estimators._base import BasePUClassifier
 from propense.tables.schema import Schema
 
-__all__ = ["doubts", "oddities"]
-
-# Fewer labels than this are few, whatever the method.
-_FEW_LABELS = 30
-# Above these shares nearly every row counts as positive, or nearly every positive as labelled.
-_NEARLY_ALL = 0.95
+__all__ = ["oddities"]
 
 
 def oddities(schema: Schema, matrix: NDArray[np.float64], labelled: NDArray[np.bool_], features: int) -> list[str]:
@@ -37,27 +30,3 @@ def oddities(schema: Schema, matrix: NDArray[np.float64], labelled: NDArray[np.b
     if features >= len(labelled):
         notes.append(f"There are {features} features and {len(labelled)} rows: too many to tell anything apart.")
     return notes
-
-
-def doubts(estimator: BasePUClassifier, labelled: int) -> list[str]:
-    """What speaks against the result of a fit with so many labelled rows."""
-    found = []
-    if labelled < _FEW_LABELS:
-        found.append(f"Labelled rows: {labelled}. So few leave every estimate uncertain.")
-    taken = getattr(estimator, "positives_path_", None)
-    if taken is not None and len(taken) and taken[-1] > _NEARLY_ALL:
-        found.append(
-            f"{taken[-1]:.0%} of the rows were taken for positive while the propensity was fitted: the classes overlap "
-            "too much to set a threshold, and the number of positives is probably too high. Try spy_quantile=0.1 "
-            "(--set spy_quantile=0.1), or another method beside it (--method sar-em)."
-        )
-    if estimator.prior_ > _NEARLY_ALL:
-        found.append(
-            f"Nearly every row ({estimator.prior_:.0%}) counts as positive: the data do not tell how many are."
-        )
-    if estimator.label_frequency_ > _NEARLY_ALL and not isinstance(estimator, Naive):
-        found.append(
-            f"Nearly every positive counts as labelled ({estimator.label_frequency_:.0%}): the method found nobody "
-            "hidden."
-        )
-    return found

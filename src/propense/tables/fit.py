@@ -16,7 +16,7 @@ from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._labels import read_labels
 from propense.tables.cells import as_text
-from propense.tables.doubts import doubts, oddities
+from propense.tables.doubts import oddities
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
 from propense.tables.model import Scores, TableModel, scores_of
@@ -64,7 +64,7 @@ class TableFit:
     ids : ndarray or None
         The names of the rows.
     notes : list of str
-        What the reader should know: columns left out, warnings of the fit, assumptions that look broken.
+        What the reader should know: columns left out, warnings of the fit, its ``doubts_``.
     counts : Counts
         Of all rows of the fit. Where the table is larger than memory, all else of a row's size is of a sample of them.
     """
@@ -231,7 +231,7 @@ def look_at(
         positive,
         group_labels(schema, matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
         ids,
-        [*notes, *doubts(estimator, counts.labelled)],
+        [*notes, *(doubt.message for doubt in estimator.doubts_)],
         counts,
     )
 

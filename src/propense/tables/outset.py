@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.errors import InvalidOption, InvalidTable
+from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier
 from propense.estimators._base import BasePUClassifier
 from propense.tables.labels import Label
@@ -80,9 +80,10 @@ def set_out(table: Any, choices: Choices, label: Label, where: str) -> Outset:
 
 
 def fit_noting(estimator: BasePUClassifier, features: Any, labelled: Any) -> list[str]:
-    """Fit, and return what it warned of."""
+    """Fit, and return what it warned of beside its doubts, which it keeps."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DoubtfulFit)
         estimator.fit(features, labelled)
     return [str(warning.message) for warning in caught]
 

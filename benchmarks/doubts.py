@@ -1,0 +1,168 @@
+"""How often each doubt speaks where it should, and where it should not: `python benchmarks/doubts.py`.
+
+For every doubt there is a method, data that deserve it and data that do not, both with a known truth. The tables of the
+guide to doubts are what this prints for 100 draws of each.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+
+from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin
+from propense.datasets import make_double_logistic
+
+__all__ = ["CASES", "Case", "Data", "Measured", "kinds_of"]
+
+Rows = NDArray[np.float64]
+Data = tuple[Rows, NDArray[np.bool_]]
+
+P = 10
+
+
+def slopes(columns: range, length: float, intercept: float = 0.0, features: int = P) -> Rows:
+    """β or γ of this length on some columns, of alternating signs."""
+    out = np.zeros(features + 1)
+    out[0] = intercept
+    out[1 + np.asarray(columns)] = length / np.sqrt(len(columns)) * (-1.0) ** np.arange(len(columns))
+    return out
+
+
+def good(seed: int, n: int = 2000, **options: Any) -> Data:
+    """y on five features, e on five others and half as steep."""
+    data = make_double_logistic(n, **{"n_features": P, **options}, random_state=seed)
+    return data.X, data.labelled
+
+
+def noise(seed: int) -> Data:
+    """Labels that have nothing to do with the features."""
+    random = np.random.default_rng(seed)
+    return random.standard_normal((2000, P)), random.random(2000) < 0.25
+
+
+def strays(seed: int) -> Data:
+    """A tenth as many labels again, on negatives."""
+    data = make_double_logistic(2000, P, random_state=seed)
+    wrong = np.random.default_rng(seed).choice(np.flatnonzero(~data.positive), data.labelled.sum() // 10, replace=False)
+    labelled = data.labelled.copy()
+    labelled[wrong] = True
+    return data.X, labelled
+
+
+def edge(seed: int) -> Data:
+    """Every row beyond a line is labelled, and no other."""
+    X = np.random.default_rng(seed).standard_normal((2000, P))
+    return X, X[:, 0] > 1.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method, data on which its doubt should speak and data on which it should not.
+
+    `fine` is another method for the latter, where the method is what is wrong.
+    """
+
+    method: Any
+    bad: Callable[[int], Data]
+    sound: Callable[[int], Data] = good
+    fine: Any = None
+
+
+CASES = {
+    "few_labels": Case(SAREM(), lambda seed: good(seed, 70, n_features=3)),
+    "labels_per_feature": Case(SAREM(), lambda seed: good(seed, 150, n_features=60)),
+    "unexplained": Case(SAREM(tol=1e-4), noise),
+    "stray_labels": Case(SAREM(), strays),
+    "swapped": Case(LBE(), lambda seed: good(seed, propensity_coef=slopes(range(5, P), 3.4))),
+    "collinear": Case(JERM(), lambda seed: good(seed, propensity_coef=slopes(range(5), 1.5))),
+    "at_boundary": Case(
+        SAREM(propensity_features=[5]), lambda seed: good(seed, propensity_coef=slopes(range(5, 6), 6.0, -8.0))
+    ),
+    "all_labelled": Case(LBE(), edge),
+    "all_positive": Case(JERM(variant="paper"), noise),
+    "memorised": Case(
+        SAREM(estimator=DecisionTreeClassifier(random_state=0), max_iter=2),
+        good,
+        fine=SAREM(estimator=DecisionTreeClassifier(max_depth=2, random_state=0), max_iter=20, tol=1e-2),
+    ),
+    "all_likely": Case(JERM(), lambda seed: good(seed, coef=slopes(range(5), 1.0)), fine=JERM(spy_quantile=0.1)),
+    "starts_disagree": Case(
+        JointMLE(ridge=0.1, random_state=0),
+        lambda seed: good(
+            seed,
+            300,
+            n_features=6,
+            coef=slopes(range(3), 1.0, features=6),
+            propensity_coef=slopes(range(3), 1.0, features=6),
+        ),
+    ),
+}
+
+# Every method as it comes, for the second table.
+METHODS = {
+    "JERM": JERM(),
+    "JERM, spy_quantile=0.1": JERM(spy_quantile=0.1),
+    "TM": TM(),
+    "SAREM": SAREM(),
+    "LBE": LBE(),
+    "JointMLE": JointMLE(n_starts=3, random_state=0),
+    "PGLin": PGLin(),
+    "Naive": Naive(),
+}
+
+
+def kinds_of(method: Any, data: Data) -> tuple[set[str], float]:
+    """The kinds of the doubts that a fit raises, and its prior."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = clone(method).fit(*data)
+    return {doubt.kind for doubt in model.doubts_}, float(model.prior_)
+
+
+class Measured:
+    """What methods doubt on data of many draws; what was fitted once is not fitted again."""
+
+    def __init__(self, draws: int, jobs: int) -> None:
+        self._draws, self._work = draws, Parallel(jobs)
+        self._found: dict[Any, list[tuple[set[str], float]]] = {}
+
+    def __call__(self, method: Any, make: Callable[[int], Data]) -> list[tuple[set[str], float]]:
+        key = repr(method), make
+        if key not in self._found:
+            self._found[key] = self._work(delayed(kinds_of)(method, make(seed)) for seed in range(self._draws))
+        return self._found[key]
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    measured = Measured(options.draws, options.jobs)
+    print("| doubt | where it should speak | where it should not |\n| --- | ---: | ---: |")
+    for kind, case in CASES.items():
+        fine = case.method if case.fine is None else case.fine
+        parts = measured(case.method, case.bad), measured(fine, case.sound)
+        heard, wrong = (100 * np.mean([kind in kinds for kinds, _ in found]) for found in parts)
+        print(f"| `{kind}` | {heard:.0f} % | {wrong:.0f} % |", flush=True)
+    truth = [make_double_logistic(2000, P, random_state=seed).positive.mean() for seed in range(options.draws)]
+    print("\n| method | any doubt | of which | error of `prior_` |\n| --- | ---: | --- | ---: |")
+    for name, method in METHODS.items():
+        said = measured(method, good)
+        some = 100 * np.mean([bool(kinds) for kinds, _ in said])
+        counts = {kind: 100 * np.mean([kind in kinds for kinds, _ in said]) for kind in CASES}
+        words = ", ".join(f"`{kind}` {count:.0f} %" for kind, count in counts.items() if count > 0)
+        error = np.median([prior - true for (_, prior), true in zip(said, truth, strict=True)])
+        print(f"| {name} | {some:.0f} % | {words or '–'} | {error:+.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
