@@ -23,7 +23,6 @@ from scipy.optimize import brentq
 from sklearn.impute import SimpleImputer
 
 from propense import scar_test
-from propense._designs import as_design
 from propense._maths.logistic import sigmoid
 from propense.datasets import is_here, load
 from propense.inference._scar_models import LabelModels
@@ -84,12 +83,13 @@ def once(make: Maker, mechanism: str, frequency: float, squares: bool, seed: int
     labelled = simulate(X, positive, mechanism, frequency, rng=rng).labelled
     columns = np.arange(X.shape[1]) if squares else None
     X = _standardised(X)
-    design = as_design(_standardised(np.hstack([X, X**2])) if squares else X)
+    if squares:
+        X = _standardised(np.hstack([X, X**2]))
     share = float(positive.mean())
     priors = {"unknown": _ANY, "known": (share, share)}
     out = []
     for each in KNOWLEDGE:
-        models = LabelModels(design, columns, priors[each])
+        models = LabelModels(X, columns, priors[each])
         null = models.at_random(labelled)
         drawn = models.draw(null, rng)
         simulated = models.likelihood_ratio(drawn, models.at_random(drawn, null))

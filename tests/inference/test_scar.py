@@ -44,7 +44,7 @@ def test_the_quick_risk_is_the_pair_risk(rng, small, free):
     design, free = as_design(X), np.array(free, dtype=np.intp)
     # γ without a free place is held at its intercept.
     gamma = np.array([0.3, 0.0, 0.0, 0.0])
-    risk = LabelRisk(Ground(design, ridge=0.4, propensity_ridge=0.7), labelled, gamma, free)
+    risk = LabelRisk(Ground(X, ridge=0.4, propensity_ridge=0.7), labelled, gamma, free)
     pair = PairRisk(design, labelled, ridge=0.4, propensity_ridge=0.7)
     coef = rng.normal(size=4 + len(free))
     where = np.concatenate([np.arange(4), 4 + free])
@@ -58,7 +58,7 @@ def test_the_quick_risk_is_the_pair_risk(rng, small, free):
 
 def test_the_fit_at_random_is_the_likeliest(small):
     X, labelled, _ = small
-    found = LabelModels(as_design(X), None, (1e-12, 1.0)).at_random(labelled)
+    found = LabelModels(X, None, (1e-12, 1.0)).at_random(labelled)
 
     def risk(theta):
         chance = sigmoid(theta[4]) * sigmoid(theta[0] + X @ theta[1:4])

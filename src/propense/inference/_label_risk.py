@@ -1,4 +1,4 @@
-"""The risk of labels under P(S=1 | x) = σ(βᵀx)·σ(γᵀx), made to be minimised hundreds of times over one design."""
+"""The risk of labels under P(S=1 | x) = σ(βᵀx)·σ(γᵀx), made to be minimised hundreds of times over some rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._designs import Design
 from propense._maths.logistic import sigmoid
 from propense._risks.base import diagonal
 
@@ -22,21 +21,22 @@ _NEAREST = 1e-12
 
 
 class Ground:
-    """A design, and what every risk over it needs alike.
+    """Some thousand rows, and what every risk over them needs alike.
 
     Parameters
     ----------
-    design : Design of shape (n, p)
-        Its columns standardised.
+    features : ndarray of shape (n, p − 1)
+        Standardised.
     ridge, propensity_ridge : float
         The penalties ½·ridge on the square of every slope, of y and of e.
     """
 
-    def __init__(self, design: Design, ridge: float, propensity_ridge: float) -> None:
-        self.design = design
-        p = design.shape[1]
+    def __init__(self, features: Matrix, ridge: float, propensity_ridge: float) -> None:
+        # With its column of ones, unlike a Design: on so few rows calls cost more than arithmetic.
+        self.rows = np.column_stack([np.ones(len(features)), features])
+        p = self.rows.shape[1]
         self.ridge, self.propensity_ridge = diagonal(p, ridge), diagonal(p, propensity_ridge)
-        self.units = np.sqrt(0.25 * design.squares(None) + 0.01)
+        self.units = np.sqrt(0.25 * (self.rows**2).sum(axis=0) + 0.01)
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class LabelRisk:
     def __init__(self, ground: Ground, labelled: Mask, gamma: Vector, free: NDArray[np.intp]) -> None:
         self._ground, self._labelled = ground, labelled
         self._gamma, self._free = gamma, free
+        # The columns of the free coefficients.
+        self._moving = ground.rows[:, free]
         self._flat = not gamma[1:].any() and not free.any()
         self._ridge = np.concatenate([ground.ridge, ground.propensity_ridge[free]])
         self._last: _At | None = None
@@ -73,7 +75,7 @@ class LabelRisk:
 
     def split(self, coef: Vector) -> tuple[Vector, Vector]:
         """β and γ."""
-        p = self._ground.design.shape[1]
+        p = self._ground.rows.shape[1]
         gamma = self._gamma.copy()
         gamma[self._free] = coef[p:]
         return coef[:p], gamma
@@ -84,10 +86,9 @@ class LabelRisk:
         value += 0.5 * float(self._ridge @ coef**2)
         # ∂/∂a of −log-likelihood is −(1−y)·(s_observed − s)/(1−s), and alike in b.
         pull = np.where(self._labelled, -1.0, at.chance / (1.0 - at.chance))
-        design = self._ground.design
-        gradient = [design.rmatvec(pull * (1.0 - at.posterior))]
+        gradient = [(pull * (1.0 - at.posterior)) @ self._ground.rows]
         if len(self._free):
-            gradient.append(self._sums(pull * (1.0 - at.propensity)))
+            gradient.append((pull * (1.0 - at.propensity)) @ self._moving)
         return value, np.concatenate(gradient) + self._ridge * coef
 
     def gradient(self, coef: Vector) -> Vector:
@@ -95,19 +96,20 @@ class LabelRisk:
 
     def hessian(self, coef: Vector) -> Matrix:
         at = self._chances(coef)
-        design, odds = self._ground.design, ~self._labelled / (1.0 - at.chance)
+        rows, odds = self._ground.rows, ~self._labelled / (1.0 - at.chance)
         # P(Y=1 | x, S=0), and the same with y and e in each other's place; both count on the unlabelled only.
         hidden, other = odds * (at.posterior - at.chance), odds * (at.propensity - at.chance)
-        own = design.gram(at.posterior * (1.0 - at.posterior) - hidden * (1.0 - hidden))
-        if not len(self._free):
-            return own + np.diag(self._ridge)
-        curved = at.propensity * (1.0 - at.propensity) - other * (1.0 - other)
-        if self._flat:
-            cross, others = design.rmatvec(hidden * other)[:, None], np.array([[curved.sum()]])
-        else:
-            cross = design.gram(hidden * other)[:, self._free]
-            others = design.gram(curved)[np.ix_(self._free, self._free)]
-        return np.block([[own, cross], [cross.T, others]]) + np.diag(self._ridge)
+        own = at.posterior * (1.0 - at.posterior) - hidden * (1.0 - hidden)
+        out = np.diag(self._ridge)
+        p = rows.shape[1]
+        out[:p, :p] += rows.T @ (own[:, None] * rows)
+        if len(self._free):
+            moving, curved = self._moving, at.propensity * (1.0 - at.propensity) - other * (1.0 - other)
+            cross = rows.T @ ((hidden * other)[:, None] * moving)
+            out[:p, p:] += cross
+            out[p:, :p] += cross.T
+            out[p:, p:] += moving.T @ (curved[:, None] * moving)
+        return out
 
     def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
         hessian = self.hessian(coef)
@@ -119,16 +121,11 @@ class LabelRisk:
     def majorised_step(self, gradient: Vector) -> Vector:
         raise NotImplementedError("Newton's method, which minimises this, asks for none.")
 
-    def _sums(self, rows: Vector) -> Vector:
-        """Xᵀrows at the free places."""
-        return np.array([rows.sum()]) if self._flat else self._ground.design.rmatvec(rows)[self._free]
-
     def _chances(self, coef: Vector) -> _At:
         if self._last is None or not np.array_equal(coef, self._last.coef):
             beta, gamma = self.split(coef)
-            design = self._ground.design
-            posterior = sigmoid(design.matvec(beta))
-            propensity = sigmoid(gamma[0]) if self._flat else sigmoid(design.matvec(gamma))
+            posterior = sigmoid(self._ground.rows @ beta)
+            propensity = sigmoid(gamma[0]) if self._flat else sigmoid(self._ground.rows @ gamma)
             chance = np.clip(posterior * propensity, _NEAREST, 1.0 - _NEAREST)
             self._last = _At(coef.copy(), posterior, propensity, chance)
         return self._last

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._designs import Design
 from propense._maths.linear import places
 from propense._maths.logistic import logit, sigmoid
 from propense._solvers import SOLVERS, Solution
-from propense.estimators._logistic import fit_logistic
 from propense.inference._label_risk import Ground, LabelRisk
 
 __all__ = ["AtRandom", "LabelModels"]
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
@@ -45,28 +44,27 @@ class AtRandom:
 
 
 class LabelModels:
-    """Both models over one design.
+    """Both models over the same rows.
 
     Parameters
     ----------
-    design : Design of shape (n, p)
-        Its columns standardised.
+    features : ndarray of shape (n, p − 1)
+        Standardised.
     columns : int ndarray, or None
         The features that e may depend on; None is all.
     prior : tuple of float
         The least and the largest P(Y=1) that may be: the label frequency c is the share of the labelled divided by it.
     """
 
-    def __init__(self, design: Design, columns: Index | None, prior: tuple[float, float]) -> None:
-        self._ground = Ground(design, _RIDGE, _PROPENSITY_RIDGE)
-        self._free = places(columns, design.shape[1])
+    def __init__(self, features: Matrix, columns: Index | None, prior: tuple[float, float]) -> None:
+        self._ground = Ground(features, _RIDGE, _PROPENSITY_RIDGE)
+        self._free = places(columns, self._ground.rows.shape[1])
         self._prior = prior
 
     def at_random(self, labelled: Mask, start: AtRandom | None = None) -> AtRandom:
         """The first model, with the likeliest c among those that the prior leaves open."""
         if start is None:
-            naive = fit_logistic(self._ground.design, labelled, None, ridge=_RIDGE)
-            start = AtRandom(naive.coef, 0.0, naive.value)
+            start = AtRandom(np.zeros(self._ground.rows.shape[1]), 0.0, np.inf)
         share = float(labelled.mean())
         low, high = (min(share / prior, _NEARLY_ALL) for prior in reversed(self._prior))
         if low < high:
@@ -88,7 +86,7 @@ class LabelModels:
 
     def draw(self, null: AtRandom, rng: np.random.Generator) -> Mask:
         """Labels of the first model; both kinds of rows occur."""
-        chance = null.frequency * sigmoid(self._ground.design.matvec(null.beta))
+        chance = null.frequency * sigmoid(self._ground.rows @ null.beta)
         while True:
             labelled = np.asarray(rng.random(len(chance)) < chance)
             if labelled.any() and not labelled.all():

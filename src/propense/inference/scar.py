@@ -153,7 +153,7 @@ def scar_test(
     random = check_random_state(random_state)
     features, labelled = _some_rows(sample, max_rows, random)
     known = _read_prior(prior, float(labelled.mean()))
-    models = LabelModels(as_design(_standardised(features)), sample.propensity_columns, known or _ANY)
+    models = LabelModels(_standardised(features), sample.propensity_columns, known or _ANY)
     null = models.at_random(labelled)
     simulated = _simulate(models, null, random.randint(2**32, size=n_simulations, dtype=np.uint32), n_jobs)
     statistic = models.likelihood_ratio(labelled, null)
