@@ -159,7 +159,10 @@ def test_a_sample_of_the_rows_will_do(small):
 
 def test_words_promise_no_proof(small):
     X, labelled, prior = small
-    for known, more in ((None, "unless the share of positives is known"), (prior, "does not prove it.")):
+    for known, more in (
+        (None, "unless it is known how many positives there are. At random, "),
+        (prior, "does not prove it."),
+    ):
         result = scar_test(X, labelled, prior=known, n_simulations=19, random_state=0)
         assert result.p_value > 0.05
         assert "No evidence against" in result.sentence()

@@ -74,7 +74,9 @@ class ScarTest:
         if self.prior is not None:
             return f"{words}."
         return (
-            f"{words}: labels that favour the clearest positives look the same unless the share of positives is known."
+            f"{words}: labels that favour the clearest positives look the same unless it is known how many positives "
+            f"there are. At random, {self.prevalence:.0%} of the rows would be, {self.label_frequency:.0%} of them "
+            "labelled."
         )
 
     def __str__(self) -> str:
