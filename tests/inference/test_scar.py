@@ -183,6 +183,7 @@ def test_words_promise_no_proof(small):
         ({"y": np.zeros(300)}, NoLabelledInstances, "no labelled instance"),
         ({"y": None}, InvalidLabels, "scar_test requires y"),
         ({"X": np.full((300, 3), np.nan)}, InvalidFeatures, "NaN"),
+        ({"X": sp.csr_array((300, 1001))}, InvalidFeatures, "1001 columns"),
     ],
 )
 def test_errors_name_what_is_wrong(small, change, error, words):

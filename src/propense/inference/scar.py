@@ -73,10 +73,11 @@ class ScarTest:
         words = f"No evidence against labels at random among the positives (SCAR) ({seen}). That does not prove it"
         if self.prior is not None:
             return f"{words}."
+        rows, labelled = (f"{100 * share:.0f} %" for share in (self.prevalence, self.label_frequency))
+        labelled = "nearly all" if self.label_frequency > 0.99 else labelled
         return (
             f"{words}: labels that favour the clearest positives look the same unless it is known how many positives "
-            f"there are. At random, {self.prevalence:.0%} of the rows would be, {self.label_frequency:.0%} of them "
-            "labelled."
+            f"there are. At random, {rows} of the rows would be, and {labelled} of them labelled."
         )
 
     def __str__(self) -> str:
