@@ -6,13 +6,14 @@ Ten columns. *logistic*: normal features, log-odds with a standard deviation of 
 
 For every set of data one simulation is made, and its statistic joins those of the other sets of its kind (Giacomini,
 Politis and White, 2013): what is measured is the test with many simulations. `--whole` measures the test itself, each
-set with 19 simulations of its own, on one kind. `prior` is told the true share of
-positives, or nothing. Sets of normal classes are half as many, real ones and those of power a quarter.
+set with 19 simulations of its own, on overlapping classes (n = 2 000, .6 positive, c = .8). `prior` is told the true
+share of positives, or nothing. Sets of normal classes are half as many, real ones and those of power a quarter.
 
-Run: ``python benchmarks/scar_size_power.py [--sets 400] [--jobs 2] [--whole]``; real sets need PROPENSE_DATA.
+Run: ``python benchmarks/scar_size_power.py [--sets 400] [--jobs 2] [--whole | --time]``; real sets need PROPENSE_DATA.
 """
 
 import argparse
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,7 @@ from sklearn.impute import SimpleImputer
 
 from propense import scar_test
 from propense._maths.logistic import sigmoid
-from propense.datasets import is_here, load
+from propense.datasets import is_here, load, make_double_logistic
 from propense.inference._scar_models import LabelModels
 from propense.inference.scar import _ANY, _standardised
 from propense.labelling import simulate
@@ -149,8 +150,8 @@ def whole(sets: int, jobs: int) -> None:
 
     def p_value(mechanism: str, known: bool, seed: int) -> float:
         rng = np.random.default_rng(seed)
-        X, positive = logistic(1.5, 1000, 0.4)(rng)
-        labelled = simulate(X, positive, mechanism, 0.5, rng=rng).labelled
+        X, positive = logistic(1.5, 2000, 0.6)(rng)
+        labelled = simulate(X, positive, mechanism, 0.8, rng=rng).labelled
         prior = float(positive.mean()) if known else None
         return scar_test(X, labelled, prior=prior, n_simulations=19, random_state=seed).p_value
 
@@ -161,13 +162,26 @@ def whole(sets: int, jobs: int) -> None:
             print(f"{mechanism}, prior {told}: {np.mean(np.array(found) <= LEVEL):.3f} of {sets}", flush=True)
 
 
+def seconds() -> None:
+    """What the test costs as it comes, in seconds of one core."""
+    for n, p in ((2000, 10), (5000, 10), (2000, 40)):
+        data = make_double_logistic(n, p, random_state=0)
+        begun = time.process_time()
+        scar_test(data.X, data.labelled, random_state=0)
+        print(f"{n} × {p}: {time.process_time() - begun:.1f} s", flush=True)
+
+
 def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=400)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--time", action="store_true")
     asked = parser.parse_args()
+    if asked.time:
+        seconds()
+        return
     if asked.whole:
         whole(asked.sets, asked.jobs)
         return
