@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier
+    from propense.inference import scar_test
     from propense.model_files import load, save
 
 __all__ = [
@@ -22,11 +23,23 @@ __all__ = [
     "__version__",
     "load",
     "save",
+    "scar_test",
 ]
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "errors", "estimators", "labelling", "model_files", "plots", "report", "study", "tables")
+_ROOMS = (
+    "datasets",
+    "errors",
+    "estimators",
+    "inference",
+    "labelling",
+    "model_files",
+    "plots",
+    "report",
+    "study",
+    "tables",
+)
 
 
 def __getattr__(name: str) -> _Any:
@@ -34,7 +47,7 @@ def __getattr__(name: str) -> _Any:
     if name in _ROOMS:
         return _import_module(f"propense.{name}")
     if name in __all__:
-        room = "model_files" if name in ("load", "save") else "estimators"
+        room = {"load": "model_files", "save": "model_files", "scar_test": "inference"}.get(name, "estimators")
         value = globals()[name] = getattr(_import_module(f"propense.{room}"), name)
         return value
     raise AttributeError(f"module 'propense' has no attribute {name!r}")

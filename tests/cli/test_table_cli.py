@@ -82,6 +82,21 @@ def test_a_fit_tells_what_a_reader_needs(folder, tmp_path, clinic):
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+def test_labels_are_tested_where_that_is_asked_for(folder, tmp_path, clinic):
+    model, report = tmp_path / "m.propense", tmp_path / "r.html"
+    asked = "fit", folder / "clinic.csv", *FIT, "--propensity-features", "sex", "--model", model, "--report", report
+    status, out, err = call(*asked, "--scar-test", "--prior", "0.5")
+    assert (status, err) == (0, "")
+    found = fit_table(clinic, "reported", id="patient", propensity_features=["sex"], scar_test=True, prior=0.5).scar
+    assert f"Labels at random? {found} (600 rows were looked at.)" in out
+    assert found.prevalence == pytest.approx(0.5)
+    assert f"{found} 600 rows were looked at." in report.read_text(encoding="utf-8")
+    assert propense.model_files.inspect(model)["about"]["scar_p_value"] == found.p_value
+    status, _, err = call(*asked, "--prior", "0.5")
+    assert status == 2
+    assert "The prior 0.5 is used by the test of labels at random alone: --scar-test." in " ".join(err.split())
+
+
 def test_scores_from_a_file_are_those_of_the_fit_bit_for_bit(folder, tmp_path, clinic):
     loaded = propense.load(folder / "m.propense")
     assert isinstance(loaded, TableModel)

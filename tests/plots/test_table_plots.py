@@ -5,7 +5,8 @@ import pytest
 
 from propense import JERM
 from propense.datasets import make_double_logistic
-from propense.plots import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay
+from propense.inference import ScarTest
+from propense.plots import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay, ScarDisplay
 from propense.tables import Group, Grouping
 
 
@@ -49,3 +50,10 @@ def test_expected_hits_add_up(model):
     hidden = np.sort(fitted.predict_hidden(rows))[::-1]
     assert display.hits[10] == pytest.approx(hidden[:10].sum())
     assert display.ax_.lines[0].get_ydata()[-1] == pytest.approx(hidden.sum())
+
+
+def test_simulated_labels_stand_beside_the_real_ones():
+    simulated = np.array([1.0, 2.0, 2.5, 3.0])
+    display = ScarDisplay(ScarTest(0.4, 2.75, simulated, 0.5, 0.4, 100, 20, None)).plot()
+    assert sum(bar.get_height() for bar in display.ax_.patches) == len(simulated)
+    assert display.ax_.lines[0].get_xdata()[0] == 2.75

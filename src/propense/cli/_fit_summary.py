@@ -27,6 +27,8 @@ def show_fit(found: TableFit, name: str) -> None:
             console.print(f"  {words}: {shown}")
     console.print(_estimates(found))
     console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_))
+    if found.scar is not None:
+        console.print(f"Labels at random? {found.scar} ({found.scar.rows:,} rows were looked at.)")
     for note in found.notes:
         console.print(f"Note: {note}")
 

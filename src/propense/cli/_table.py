@@ -58,6 +58,13 @@ def fit(
             help="Work on Parquet larger than memory: local (processes on this machine) or a scheduler's address.",
         ),
     ] = None,
+    scar_test: Annotated[
+        bool, typer.Option("--scar-test", help="Test whether labels look drawn at random among the positives.")
+    ] = False,
+    prior: Annotated[
+        float | None,
+        typer.Option("--prior", help="The share of positives, if known from elsewhere: sharpens --scar-test."),
+    ] = None,
     model: Annotated[Path | None, typer.Option("--model", help="Write the model to this file.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page to read to this file (HTML).")] = None,
 ) -> None:
@@ -83,6 +90,8 @@ def fit(
         None if propensity_features is None else _names(propensity_features, source.columns),
         _parameters(settings or []),
         points=decimal is not None,
+        scar_test=scar_test,
+        prior=prior,
     )
     found = _fit(source, choices, dask)
     written = _write_fit(found, table, model, report)
@@ -176,7 +185,10 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
     if model is not None:
         from propense.model_files import save
 
-        save(found.model, model, about={"table": table.name, "rows": found.counts.rows})
+        about = {"table": table.name, "rows": found.counts.rows}
+        if found.scar is not None:
+            about |= {"scar_p_value": found.scar.p_value}
+        save(found.model, model, about=about)
         words.append(f"Wrote the model {model}.")
     if report is not None:
         from propense.report import gather_fit, render_fit

@@ -2,7 +2,7 @@
 
 from propense.plots._fits import PropensityDisplay, RiskPathDisplay
 from propense.plots._studies import FrequencyDisplay, RankDisplay
-from propense.plots._tables import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay
+from propense.plots._tables import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay, ScarDisplay
 
 __all__ = [
     "FrequencyDisplay",
@@ -13,4 +13,5 @@ __all__ = [
     "RankDisplay",
     "ReviewDisplay",
     "RiskPathDisplay",
+    "ScarDisplay",
 ]

@@ -4,10 +4,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from propense.inference import ScarTest
 from propense.plots._base import axes_or_new
 from propense.tables.groups import Grouping
 
-__all__ = ["GroupDisplay", "PrevalenceDisplay", "PropensityCurveDisplay", "ReviewDisplay"]
+__all__ = ["GroupDisplay", "PrevalenceDisplay", "PropensityCurveDisplay", "ReviewDisplay", "ScarDisplay"]
 
 # Letters of a group's name that are drawn.
 _LONGEST = 24
@@ -152,5 +153,27 @@ class ReviewDisplay:
         self.ax_.plot(places, self.hits[places], color=_HIDDEN, label="by this model")
         self.ax_.plot([0, len(self.hits) - 1], [0, self.hits[-1]], color="0.6", linewidth=1, label="at random")
         self.ax_.set(xlabel="unlabelled rows looked at, the likeliest first", ylabel="positives found, expected")
+        self.ax_.legend(frameon=False)
+        return self
+
+
+class ScarDisplay:
+    """What labels drawn at random among the positives add up to by luck, and what the real ones do.
+
+    Parameters
+    ----------
+    result : ScarTest
+        What ``scar_test`` returned.
+    """
+
+    def __init__(self, result: ScarTest) -> None:
+        self.result = result
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; the axes are kept as ``ax_``."""
+        self.ax_ = axes_or_new(ax, figsize=(5, 2.6))
+        self.ax_.hist(self.result.simulated, bins="auto", color=_REST, label="labels drawn at random")
+        self.ax_.axvline(self.result.statistic, color=_LABELLED, linewidth=2, label="these labels")
+        self.ax_.set(xlabel="log-likelihood gained by a chance of a label that varies, twice", ylabel="simulations")
         self.ax_.legend(frameon=False)
         return self

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from propense.plots import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay, RiskPathDisplay
+from propense.plots import (
+    GroupDisplay,
+    PrevalenceDisplay,
+    PropensityCurveDisplay,
+    ReviewDisplay,
+    RiskPathDisplay,
+    ScarDisplay,
+)
 from propense.report.page import Figure, Page, drawn, render, software
 from propense.report.words import ALWAYS, ASSUMES, reference
 from propense.study.grids import Grid
@@ -30,6 +37,8 @@ class FitReport:
     frequency: str
     prevalence: Figure
     drawings: list[Figure]
+    at_random: str
+    simulations: Figure | None
     groups: Grid
     review: Grid
     review_words: str
@@ -83,6 +92,8 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         frequency=_percent(labelled / positives),
         prevalence=drawn("Rows", PrevalenceDisplay(n, labelled, positives)),
         drawings=_drawings(found),
+        at_random="" if found.scar is None else f"{found.scar} {found.scar.rows:,} rows were looked at.",
+        simulations=None if found.scar is None else drawn("Labels drawn at random, and these", ScarDisplay(found.scar)),
         groups=_groups(found),
         review=review,
         review_words=words,

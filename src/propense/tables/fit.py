@@ -15,6 +15,8 @@ from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._labels import read_labels
+from propense.inference import ScarTest
+from propense.tables.at_random import check_asked, labels_at_random
 from propense.tables.cells import as_text
 from propense.tables.doubts import oddities
 from propense.tables.groups import Grouping, group_labels
@@ -67,6 +69,8 @@ class TableFit:
         What the reader should know: columns left out, warnings of the fit, its ``doubts_``.
     counts : Counts
         Of all rows of the fit. Where the table is larger than memory, all else of a row's size is of a sample of them.
+    scar : ScarTest or None
+        Whether labels look drawn at random among the positives, where that was asked for.
     """
 
     estimator: BasePUClassifier
@@ -82,6 +86,7 @@ class TableFit:
     ids: NDArray[Any] | None
     notes: list[str]
     counts: Counts
+    scar: ScarTest | None = None
 
     @property
     def expected(self) -> NDArray[np.float64]:
@@ -103,6 +108,8 @@ def fit_table(
     propensity_features: Sequence[str] | None = None,
     parameters: dict[str, Any] | None = None,
     points: bool = False,
+    scar_test: bool = False,
+    prior: float | None = None,
 ) -> TableFit:
     """Fit a method, and the naive baseline beside it, to the rows of a table.
 
@@ -131,6 +138,10 @@ def fit_table(
         Further arguments of the method's class.
     points : bool, default=False
         Whether a point in a number written as text is a decimal point for sure; 1.549 beside 900 is refused otherwise.
+    scar_test : bool, default=False
+        Whether to test if labels are drawn at random among the positives, on at most 2 000 rows.
+    prior : float, default=None
+        The share of positives, if known from elsewhere, for that test.
 
     Returns
     -------
@@ -147,7 +158,10 @@ def fit_table(
         propensity_features,
         parameters or {},
         points,
+        scar_test,
+        prior,
     )
+    check_asked(choices)
     check_columns(table.column_names, choices, where)
     said = read_label(table.column(label), label, where, positive)
     labelled = said.read(table.column(label), where)
@@ -155,9 +169,18 @@ def fit_table(
     estimator, features = outset.model.estimator, outset.model.prepare(outset.matrix)
     notes = outset.notes + oddities(outset.model.schema, outset.matrix, labelled, features.shape[1])
     notes += fit_noting(estimator, features, labelled)
+    scar, untested = labels_at_random(choices, estimator, features, labelled)
     ids = None if id is None else row_names(table, id)
     return look_at(
-        estimator, features, labelled, outset.model.schema, outset.matrix, model=outset.model, ids=ids, notes=notes
+        estimator,
+        features,
+        labelled,
+        outset.model.schema,
+        outset.matrix,
+        model=outset.model,
+        ids=ids,
+        notes=notes + untested,
+        scar=scar,
     )
 
 
@@ -210,6 +233,7 @@ def look_at(
     notes: list[str],
     naive: Naive | None = None,
     counts: Counts | None = None,
+    scar: ScarTest | None = None,
 ) -> TableFit:
     """The fit with all that follows from it for some rows, and the naive one beside it."""
     scores = scores_of(estimator, features)
@@ -233,6 +257,7 @@ def look_at(
         ids,
         [*notes, *(doubt.message for doubt in estimator.doubts_)],
         counts,
+        scar,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense.tables.at_random import check_asked, labels_at_random
 from propense.tables.doubts import oddities
 from propense.tables.fit import Counts, TableFit, look_at, naive_beside, row_names
 from propense.tables.folder import Piece, TableFolder
@@ -40,6 +41,7 @@ def fit_folder(folder: TableFolder, choices: Choices, *, sample: int = _SAMPLE) 
     import dask
 
     where = str(folder.path)
+    check_asked(choices)
     check_columns(folder.columns, choices, where)
     said = _read_label(folder, choices, where)
     drawn = folder.draw(sample, seed=0)
@@ -54,6 +56,7 @@ def fit_folder(folder: TableFolder, choices: Choices, *, sample: int = _SAMPLE) 
     notes = outset.notes + oddities(outset.model.schema, outset.matrix, labels, features.shape[1])
     notes += fit_noting(estimator, X, labelled)
     naive = naive_beside(estimator, X, labelled)
+    scar, untested = labels_at_random(choices, estimator, features, labels)
     if len(labels) < folder.rows:
         notes.append(
             f"The columns were understood by a sample of {len(labels):,} of {folder.rows:,} rows, of which are also "
@@ -69,9 +72,10 @@ def fit_folder(folder: TableFolder, choices: Choices, *, sample: int = _SAMPLE) 
         outset.matrix,
         model=outset.model,
         ids=ids,
-        notes=notes,
+        notes=notes + untested,
         naive=naive,
         counts=_count(estimator, naive, X, labelled),
+        scar=scar,
     )
 
 

@@ -45,6 +45,8 @@ class Choices:
     propensity_features: Sequence[str] | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     points: bool = False
+    scar_test: bool = False
+    prior: float | None = None
 
 
 @dataclass(frozen=True)

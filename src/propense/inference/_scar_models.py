@@ -1,0 +1,100 @@
+"""Two models of the labels: c·y(x), labelling at random among the positives, and y(x)·e(x), which holds the first."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._maths.linear import places
+from propense._maths.logistic import logit, sigmoid
+from propense._solvers import SOLVERS, Solution
+from propense.inference._label_risk import Ground, LabelRisk
+
+__all__ = ["AtRandom", "LabelModels"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Index = NDArray[np.intp]
+
+# Tight enough that a statistic is right to some four digits, which are more than its rank needs.
+_TOL, _STEPS = 1e-5, 100
+# Of standardised columns. y's is hardly felt but where classes can be told apart without error: one that flattens y
+# makes labels at random look uneven. e's may be felt: what is wanted is not e, but whether its slopes gain anything.
+_RIDGE, _PROPENSITY_RIDGE = 0.01, 1.0
+# Beyond this share "all positives are labelled" is only approached, and fits no better.
+_NEARLY_ALL = 0.995
+# Where e is nearly 1 its slopes are hardly felt: the search for them begins below.
+_FARTHEST = 2.0
+_NONE, _INTERCEPT = np.empty(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class AtRandom:
+    """P(S=1 | x) = c·σ(βᵀx), fitted: β, the log-odds of c, and the risk."""
+
+    beta: Vector
+    log_odds: float
+    risk: float
+
+    @property
+    def frequency(self) -> float:
+        """c = P(S=1 | Y=1)."""
+        return float(sigmoid(self.log_odds))
+
+
+class LabelModels:
+    """Both models over the same rows.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, p − 1)
+        Standardised.
+    columns : int ndarray, or None
+        The features that e may depend on; None is all.
+    prior : tuple of float
+        The least and the largest P(Y=1) that may be: the label frequency c is the share of the labelled divided by it.
+    """
+
+    def __init__(self, features: Matrix, columns: Index | None, prior: tuple[float, float]) -> None:
+        self._ground = Ground(features, _RIDGE, _PROPENSITY_RIDGE)
+        self._free = places(columns, self._ground.rows.shape[1])
+        self._prior = prior
+
+    def at_random(self, labelled: Mask, start: AtRandom | None = None) -> AtRandom:
+        """The first model, with the likeliest c among those that the prior leaves open."""
+        if start is None:
+            start = AtRandom(np.zeros(self._ground.rows.shape[1]), 0.0, np.inf)
+        share = float(labelled.mean())
+        low, high = (min(share / prior, _NEARLY_ALL) for prior in reversed(self._prior))
+        if low < high:
+            begin = float(np.clip(start.log_odds, -_FARTHEST, _FARTHEST))
+            found = self._minimise(labelled, start.beta, begin, _INTERCEPT)
+            beta, log_odds = found.coef[:-1], float(found.coef[-1])
+            frequency = float(sigmoid(log_odds))
+            if low <= frequency <= high:
+                return AtRandom(beta, log_odds, found.value)
+            low, start = float(np.clip(frequency, low, high)), AtRandom(beta, log_odds, found.value)
+        log_odds = float(logit(low))
+        found = self._minimise(labelled, start.beta, log_odds, _NONE)
+        return AtRandom(found.coef, log_odds, found.value)
+
+    def likelihood_ratio(self, labelled: Mask, null: AtRandom) -> float:
+        """Twice the log-likelihood that e(x) = σ(γᵀx) adds to a constant e, ridges counted; never below 0."""
+        found = self._minimise(labelled, null.beta, min(null.log_odds, _FARTHEST), self._free)
+        return 2.0 * max(null.risk - found.value, 0.0)
+
+    def draw(self, null: AtRandom, rng: np.random.Generator) -> Mask:
+        """Labels of the first model; both kinds of rows occur."""
+        chance = null.frequency * sigmoid(self._ground.rows @ null.beta)
+        while True:
+            labelled = np.asarray(rng.random(len(chance)) < chance)
+            if labelled.any() and not labelled.all():
+                return labelled
+
+    def _minimise(self, labelled: Mask, beta: Vector, log_odds: float, free: Index) -> Solution:
+        """The risk at its lowest from (β, constant e), over β and the free places of γ."""
+        gamma = np.zeros(len(beta))
+        gamma[0] = log_odds
+        risk = LabelRisk(self._ground, labelled, gamma, free)
+        return SOLVERS["newton"](risk, np.concatenate([beta, gamma[free]]), tol=_TOL, max_iter=_STEPS)

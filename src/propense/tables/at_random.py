@@ -1,0 +1,42 @@
+"""Whether the labels of a table look drawn at random among its positives, where the user asks."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense.errors import InvalidOption
+from propense.inference import ScarTest, scar_test
+from propense.tables.outset import Choices
+
+__all__ = ["check_asked", "labels_at_random"]
+
+# Of more rows so many are drawn: some seconds, however large the table.
+_ROWS = 2000
+# With more features than this the test takes minutes.
+_FEATURES = 100
+
+
+def check_asked(choices: Choices) -> None:
+    """Refuse a prior that nothing would use."""
+    if choices.prior is not None and not choices.scar_test:
+        raise InvalidOption(f"The prior {choices.prior:g} is used by the test of labels at random alone: --scar-test.")
+
+
+def labels_at_random(
+    choices: Choices, estimator: Any, features: Any, labelled: NDArray[np.bool_]
+) -> tuple[ScarTest | None, list[str]]:
+    """What `scar_test` says of at most 2 000 rows, if it was asked for, and what there is to know of it."""
+    if not choices.scar_test:
+        return None, []
+    columns = getattr(estimator, "propensity_features", None)
+    count = features.shape[1]
+    if count > _FEATURES:
+        return None, [f"The labels were not tested (--scar-test): with {count} features it would take too long."]
+    drawn = labelled
+    if len(labelled) > _ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(len(labelled), _ROWS, replace=False))
+        features, drawn = features[rows], labelled[rows]
+        if not drawn.any() or drawn.all():
+            return None, [f"The labels were not tested (--scar-test): {_ROWS:,} rows drawn are all alike."]
+    return scar_test(features, drawn, prior=choices.prior, propensity_features=columns, random_state=0), []

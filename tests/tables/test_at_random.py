@@ -1,0 +1,36 @@
+"""The test of labels at random on tables: a sample of large ones, and a word where it is left out."""
+
+import numpy as np
+import pytest
+
+from propense import Naive
+from propense.errors import InvalidOption
+from propense.tables import Choices
+from propense.tables.at_random import check_asked, labels_at_random
+
+ASKED = Choices("reported", scar_test=True)
+
+
+def test_large_tables_are_sampled(rng):
+    X = rng.normal(size=(2500, 2))
+    result, notes = labels_at_random(ASKED, Naive(), X, rng.random(2500) < 0.3)
+    assert (result.rows, notes) == (2000, [])
+
+
+def test_nothing_is_tested_unasked(rng):
+    assert labels_at_random(Choices("reported"), Naive(), rng.normal(size=(9, 2)), np.arange(9) < 3) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("shape", "labelled", "words"),
+    [((50, 101), 10, "with 101 features it would take too long"), ((100_000, 1), 1, "2,000 rows drawn are all alike")],
+)
+def test_what_cannot_be_tested_is_said(shape, labelled, words):
+    result, notes = labels_at_random(ASKED, Naive(), np.zeros(shape), np.arange(shape[0]) < labelled)
+    assert result is None
+    assert words in notes[0]
+
+
+def test_a_prior_for_nothing_is_refused():
+    with pytest.raises(InvalidOption, match="--scar-test"):
+        check_asked(Choices("reported", prior=0.3))
