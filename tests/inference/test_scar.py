@@ -123,6 +123,18 @@ def test_labels_that_favour_clear_positives_are_told_where_the_prior_is_known(rn
     assert scar_test(X, labelled, prior=prior, n_simulations=39, random_state=0).p_value == 1 / 40
 
 
+def test_that_some_positives_hide_tells_labels_that_favour_clear_ones(rng):
+    """Without that premise they may be all the positives there are; with it they cannot."""
+    data = make_double_logistic(2000, 6, random_state=1)
+    labelled = simulate(data.X, data.positive, "S2", 0.5, rng=1).labelled
+    asked = {"n_simulations": 19, "random_state": 0}
+    result = scar_test(data.X, labelled, **asked)
+    assert result.p_value == 0.05
+    assert result.label_frequency == pytest.approx(0.8)
+    assert "or more than 80% of the positives are labelled" in str(result)
+    assert scar_test(data.X, labelled, most_labelled=1.0, **asked).p_value > 0.05
+
+
 def test_a_range_of_priors_tells_what_its_ends_tell(rng):
     """Labels that favour clear positives look like those of few positives: what rules these out rejects."""
     X, labelled, prior = labels(rng, "S2", 0.3, n=1000)
@@ -176,6 +188,7 @@ def test_words_promise_no_proof(small):
         ({"prior": 1.5}, InvalidOption, "prior=1.5"),
         ({"prior": (0.8, 0.7)}, InvalidOption, "in order"),
         ({"prior": "many"}, InvalidOption, "a number, a pair of numbers or None"),
+        ({"most_labelled": 0}, InvalidOption, r"scar_test\(most_labelled=0\)"),
         ({"n_simulations": 0}, InvalidOption, r"scar_test\(n_simulations=0\)"),
         ({"max_rows": 0}, InvalidOption, r"scar_test\(max_rows=0\)"),
         ({"max_rows": 1}, InvalidOption, "hold one kind only"),

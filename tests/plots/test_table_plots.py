@@ -54,6 +54,6 @@ def test_expected_hits_add_up(model):
 
 def test_simulated_labels_stand_beside_the_real_ones():
     simulated = np.array([1.0, 2.0, 2.5, 3.0])
-    display = ScarDisplay(ScarTest(0.4, 2.75, simulated, 0.5, 0.4, 100, 20, None)).plot()
+    display = ScarDisplay(ScarTest(0.4, 2.75, simulated, 0.5, 0.4, 100, 20, None, 0.8)).plot()
     assert sum(bar.get_height() for bar in display.ax_.patches) == len(simulated)
     assert display.ax_.lines[0].get_xdata()[0] == 2.75

@@ -54,19 +54,23 @@ class LabelModels:
         The features that e may depend on; None is all.
     prior : tuple of float
         The least and the largest P(Y=1) that may be: the label frequency c is the share of the labelled divided by it.
+    most : float
+        The largest c that may be.
     """
 
-    def __init__(self, features: Matrix, columns: Index | None, prior: tuple[float, float]) -> None:
+    def __init__(
+        self, features: Matrix, columns: Index | None, prior: tuple[float, float], most: float = 1.0
+    ) -> None:
         self._ground = Ground(features, _RIDGE, _PROPENSITY_RIDGE)
         self._free = places(columns, self._ground.rows.shape[1])
-        self._prior = prior
+        self._prior, self._most = prior, min(most, _NEARLY_ALL)
 
     def at_random(self, labelled: Mask, start: AtRandom | None = None) -> AtRandom:
         """The first model, with the likeliest c among those that the prior leaves open."""
         if start is None:
             start = AtRandom(np.zeros(self._ground.rows.shape[1]), 0.0, np.inf)
         share = float(labelled.mean())
-        low, high = (min(share / prior, _NEARLY_ALL) for prior in reversed(self._prior))
+        low, high = (min(share / prior, self._most) for prior in reversed(self._prior))
         if low < high:
             begin = float(np.clip(start.log_odds, -_FARTHEST, _FARTHEST))
             found = self._minimise(labelled, start.beta, begin, _INTERCEPT)

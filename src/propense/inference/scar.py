@@ -17,7 +17,7 @@ from propense._maths.arrays import library_of
 from propense.errors import InvalidFeatures, InvalidOption
 from propense.estimators._inputs import Sample, read_sample
 from propense.estimators._labels import read_labels
-from propense.estimators._options import Count, Seed, check_options
+from propense.estimators._options import Count, Number, Seed, check_options
 from propense.inference._scar_models import AtRandom, LabelModels
 
 __all__ = ["ScarTest", "scar_test"]
@@ -28,6 +28,12 @@ _LEVEL = 0.05
 _WIDEST = 1000
 # Every share of positives; however few they are said to be, no more than all of them are labelled.
 _ANY = (1e-12, 1.0)
+_OPTIONS = {
+    "most_labelled": Number(0.01, 1.0),
+    "n_simulations": Count(),
+    "max_rows": Count(optional=True),
+    "random_state": Seed(),
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ class ScarTest:
         How many rows were looked at, and how many of them are labelled.
     prior : tuple of float, or None
         Between what P(Y=1) was known to lie.
+    most_labelled : float
+        The largest label frequency that was taken to be possible.
     """
 
     p_value: float
@@ -60,15 +68,19 @@ class ScarTest:
     rows: int
     labelled: int
     prior: tuple[float, float] | None
+    most_labelled: float
 
     def sentence(self) -> str:
         """What p says, and what it does not."""
         count = int((self.simulated >= self.statistic).sum())
         seen = f"p = {self.p_value:.3f}, {count} of {len(self.simulated)} simulations were as uneven"
         if self.p_value <= _LEVEL:
+            # Labels that would be nearly all the positives there are: only the premise speaks against them.
+            reached = self.prior is None and self.label_frequency >= self.most_labelled < 1.0
+            premise = f", or more than {self.most_labelled:.0%} of the positives are labelled" if reached else ""
             return (
                 f"Labels at random among the positives (SCAR) are implausible ({seen}): who is labelled depends on the "
-                "features, or being positive does so in a way that is not logistic."
+                f"features, or being positive does so in a way that is not logistic{premise}."
             )
         words = f"No evidence against labels at random among the positives (SCAR) ({seen}). That does not prove it"
         if self.prior is not None:
@@ -89,6 +101,7 @@ def scar_test(
     y: Any,
     *,
     prior: float | tuple[float, float] | None = None,
+    most_labelled: float = 0.8,
     propensity_features: Any = None,
     n_simulations: int = 199,
     max_rows: int | None = 5000,
@@ -109,8 +122,11 @@ def scar_test(
         Who is labelled, as in ``fit``.
     prior : float, or pair of floats, default=None
         P(Y=1), the share of positives among all rows, if it is known from elsewhere, such as a survey; or between what
-        it lies. Without it the test sees labels that depend on other things than being positive, but hardly those that
-        favour the clearest positives, whose labels alone look like those of fewer positives, nearly all labelled.
+        it lies. It makes the test much sharper.
+    most_labelled : float, default=0.8
+        Where no ``prior`` is known: the largest c = P(S=1 | Y=1) that is possible; at least a fifth of the positives
+        carry no label. Labels that favour the clearest positives look like those of fewer positives, nearly all
+        labelled; only this premise tells the two apart. 1 supposes nothing, and hardly sees them.
     propensity_features : list of str or of int, default=None
         The columns that the chance of a label may depend on; None is all. Fewer make the test sharper, and faster.
     n_simulations : int, default=199
@@ -150,13 +166,14 @@ def scar_test(
             f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in this process on some thousand rows. "
             "Draw them, and pass them as an array."
         )
-    asked = _Asked(propensity_features, n_simulations, max_rows, random_state)
-    check_options(asked, {"n_simulations": Count(), "max_rows": Count(optional=True), "random_state": Seed()})
+    asked = _Asked(propensity_features, most_labelled, n_simulations, max_rows, random_state)
+    check_options(asked, _OPTIONS)
     sample, _ = read_sample(asked, X, y, None, None, read_labels)
     random = check_random_state(random_state)
     features, labelled = _some_rows(sample, max_rows, random)
     known = _read_prior(prior, float(labelled.mean()))
-    models = LabelModels(_standardised(features), sample.propensity_columns, known or _ANY)
+    most = 1.0 if known else most_labelled
+    models = LabelModels(_standardised(features), sample.propensity_columns, known or _ANY, most)
     null = models.at_random(labelled)
     simulated = _simulate(models, null, random.randint(2**32, size=n_simulations, dtype=np.uint32), n_jobs)
     statistic = models.likelihood_ratio(labelled, null)
@@ -169,14 +186,18 @@ def scar_test(
         rows=len(labelled),
         labelled=int(labelled.sum()),
         prior=known,
+        most_labelled=most,
     )
 
 
 class _Asked(BaseEstimator):
     """The arguments, as the readers of the estimators' take them."""
 
-    def __init__(self, propensity_features: Any, n_simulations: Any, max_rows: Any, random_state: Any) -> None:
+    def __init__(
+        self, propensity_features: Any, most_labelled: Any, n_simulations: Any, max_rows: Any, random_state: Any
+    ) -> None:
         self.propensity_features = propensity_features
+        self.most_labelled = most_labelled
         self.n_simulations = n_simulations
         self.max_rows = max_rows
         self.random_state = random_state
