@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
+    from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, SparseJoint
     from propense.model_files import load, save
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Naive",
     "Oracle",
     "PGLin",
+    "SparseJoint",
     "__version__",
     "load",
     "save",

@@ -8,6 +8,7 @@ from propense.estimators._naive import Naive
 from propense.estimators._oracle import Oracle
 from propense.estimators._pglin import PGLin
 from propense.estimators._sar_em import SAREM
+from propense.estimators._sparse_joint import SparseJoint
 from propense.estimators._tm import TM
 
-__all__ = ["JERM", "LBE", "SAREM", "TM", "JointMLE", "KnownPropensity", "Naive", "Oracle", "PGLin"]
+__all__ = ["JERM", "LBE", "SAREM", "TM", "JointMLE", "KnownPropensity", "Naive", "Oracle", "PGLin", "SparseJoint"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import ModelFileError
-from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
+from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, SparseJoint
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._options import check_options
 from propense.estimators._pglin import RootPredictor
@@ -68,6 +68,14 @@ METHODS: dict[type[BasePUClassifier], dict[str, Check]] = {
         "largest_": is_real,
         "label_coef_": array_of("f", 1, -1),
         "label_intercept_": array_of("f", 1),
+    },
+    SparseJoint: {
+        **_EVERY,
+        **dict.fromkeys(("alphas_", "held_out_risk_", "held_out_se_"), _PATH),
+        **dict.fromkeys(("intercepts_path_", "propensity_intercepts_path_"), _PATH),
+        **dict.fromkeys(("coefs_path_", "propensity_coefs_path_"), array_of("f", None, None)),
+        "alpha_": is_real,
+        "path_features_": array_of("iu", None),
     },
 }
 
