@@ -92,7 +92,7 @@ METHODS = {
     "JointMLE": JointMLE(n_starts=3, random_state=0),
     "JointMLE, ball": JointMLE(radius=8.0, ridge=0.0, n_starts=2, random_state=0),
     "SparseJoint": SparseJoint(n_alphas=3, folds=2, random_state=0),
-    "SparseJoint, one alpha": SparseJoint(alpha=0.01, variant="plain", l1_ratio=0.5),
+    "SparseJoint, one alpha": SparseJoint(alpha=0.01, variant="plain", l1_ratio=0.5, refit=False),
     "KnownPropensity": KnownPropensity(),
 }
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from propense.errors import InvalidOption
 
-__all__ = ["Choice", "ClassifierOption", "Count", "Number", "Option", "Seed", "check_options"]
+__all__ = ["Choice", "ClassifierOption", "Count", "Number", "Option", "Seed", "Truth", "check_options"]
 
 
 class Option(Protocol):
@@ -67,6 +67,17 @@ class Count:
 
     def __str__(self) -> str:
         return f"a whole number ≥ {self.low}" + (" or None" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """True or False."""
+
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_)
+
+    def __str__(self) -> str:
+        return "True or False"
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propense._maths.linear import places
-from propense._solvers import Place
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
-from propense.estimators._options import Choice, Count, Number, Option, Seed
+from propense.estimators._options import Choice, Count, Number, Option, Seed, Truth
 from propense.estimators._predictors import LogisticPredictor
 from propense.estimators._sparse_path import Path, Problem, Rules, folds_of, held_out
 
@@ -32,7 +31,7 @@ class SparseJoint(BasePUClassifier):
     path therefore begins at an anchor: the joint minimiser, with a light ridge and from the naive y and e = ½, over the
     columns that an ℓ1 logistic regression of the labels picks first. The minimum next to it is followed both ways, even
     where one with e = 1 is lower. In the end the factor with steeper slopes, in standard deviations of the columns, is
-    called y, as in `JointMLE`.
+    called y, as in `JointMLE`: labelling is taken to be the flatter of the two.
 
     Parameters
     ----------
@@ -58,6 +57,9 @@ class SparseJoint(BasePUClassifier):
         and with one such row a warning and the largest alpha. Equal rows are held out together.
     selection : {"one_se", "min"}, default="one_se"
         "min" has the lowest risk on the rows held out, "one_se" the largest alpha within one standard error of it.
+    refit : bool, default=True
+        Whether the slopes that alpha leaves are fitted once more without the ℓ1 penalty, which has shrunk them: with
+        the ridge that ``l1_ratio`` makes of alpha, and at least ½·dⱼ²(βⱼ² + γⱼ²) on the summed risk. The path is not.
     tol : float, default=1e-8
         A search stops when the smallest subgradient of the mean risk, each column in its own unit, is nowhere above it.
     max_iter : int, default=1000
@@ -76,7 +78,7 @@ class SparseJoint(BasePUClassifier):
     propensity_intercept_ : ndarray of shape (1,)
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
     alpha_ : float
-        The penalty of these.
+        The penalty that chose their columns.
     alphas_ : ndarray of shape (n_alphas,)
         The path, descending; ``[alpha]`` where that is given.
     path_features_ : ndarray of shape (n_used,)
@@ -129,6 +131,7 @@ class SparseJoint(BasePUClassifier):
         "eps": Number(1e-10, 1.0),
         "folds": Count(low=2),
         "selection": Choice(("one_se", "min")),
+        "refit": Truth(),
         "tol": Number(0.0),
         "max_iter": Count(),
         "random_state": Seed(),
@@ -147,6 +150,7 @@ class SparseJoint(BasePUClassifier):
         eps: float = 0.005,
         folds: int = 5,
         selection: str = "one_se",
+        refit: bool = True,
         tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -161,6 +165,7 @@ class SparseJoint(BasePUClassifier):
         self.eps = eps
         self.folds = folds
         self.selection = selection
+        self.refit = refit
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -178,7 +183,8 @@ class SparseJoint(BasePUClassifier):
         found = path.follow(alphas)
         chosen = self._choose()
         self.alphas_, self.alpha_ = alphas, float(alphas[chosen])
-        beta, gamma = self._keep_path(sample, found, path.pair.spreads, chosen)
+        final = path.refit(self.alpha_, found[chosen]) if self.refit else found[chosen].coef
+        beta, gamma = self._keep_path(sample, [*(place.coef for place in found), final], path.pair.spreads)
         return Model(
             LogisticPredictor(beta),
             LogisticPredictor(gamma),
@@ -210,22 +216,22 @@ class SparseJoint(BasePUClassifier):
         best = int(np.argmin(risk))
         return best if self.selection == "min" else int(np.argmax(risk <= risk[best] + self.held_out_se_[best]))
 
-    def _keep_path(self, sample: Sample, found: list[Place], spreads: Vector, chosen: int) -> tuple[Vector, Vector]:
-        """Remember the path in the columns that it uses; return β and γ of the chosen alpha."""
+    def _keep_path(self, sample: Sample, found: list[Vector], spreads: Vector) -> tuple[Vector, Vector]:
+        """Remember the path in the columns that it uses; return β and γ of the last, which is the answer."""
         p = sample.design.shape[1]
-        pairs = [_split(place.coef, p, sample.propensity_columns) for place in found]
-        steepness = [float(spreads[:p] @ np.abs(each)) for each in pairs[chosen]]
+        *pairs, final = [_split(coef, p, sample.propensity_columns) for coef in found]
+        steepness = [float(spreads[:p] @ np.abs(each)) for each in final]
         # The intercepts say how many, not how steep. Columns or prices of their own tell the factors apart.
         alike = sample.propensity_columns is None and self.propensity_penalty == 1
         if alike and steepness[1] > steepness[0]:
-            pairs = [(gamma, beta) for beta, gamma in pairs]
+            *pairs, final = [(gamma, beta) for beta, gamma in (*pairs, final)]
         used = np.unique(np.concatenate([np.flatnonzero(each[1:]) for pair in pairs for each in pair]))
         self.path_features_ = used
         self.coefs_path_, self.propensity_coefs_path_ = (
             np.array([pair[factor][used + 1] for pair in pairs]) for factor in (0, 1)
         )
         self.intercepts_path_, self.propensity_intercepts_path_ = np.array([[b[0], g[0]] for b, g in pairs]).T.copy()
-        return pairs[chosen]
+        return final
 
     def _complaint(self) -> str:
         return (

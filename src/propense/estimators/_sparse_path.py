@@ -20,7 +20,7 @@ Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 # The screening path: each alpha this share of the one before, to this share of the first.
-_SCREEN, _SCREEN_END = 0.85, 0.01
+_SCREEN, _SCREEN_END = 0.7, 0.01
 # So many labelled rows for each column of the anchor, and so many columns at most.
 _ROWS_EACH, _ANCHOR = 20.0, 100
 # The slope, in standard deviations of its column, that halves its price.
@@ -69,7 +69,8 @@ class Path:
             kappa=rules.kappa,
         )
         screened, self._alpha = self._screen()
-        self.anchor = self._joint(screened, screened)
+        starts = [screened, *self._told_apart(screened)]
+        self.anchor = min((self._joint(screened, start) for start in starts), key=lambda place: place.value)
         if rules.adaptive:
             # The logistic regression overlooks a column that raises y and lowers e; the joint risk does not.
             self.anchor = self._joint(self.solve(self._alpha, self.anchor).coef, self.anchor.coef)
@@ -79,7 +80,8 @@ class Path:
 
     def alphas(self, count: int, ratio: float) -> Vector:
         """From the least alpha at which all slopes are 0 down to a share of it."""
-        return self.pair.alpha_max(self._null.gradient) * np.geomspace(1.0, ratio, count)
+        # A hair above it, so that rounding lifts no slope.
+        return (1.0 + 1e-6) * self.pair.alpha_max(self._null.gradient) * np.geomspace(1.0, ratio, count)
 
     def follow(self, alphas: Vector) -> list[Place]:
         """The minimiser of each of the alphas, which descend: from the anchor both ways, each from its neighbour."""
@@ -99,6 +101,19 @@ class Path:
         rules = self._rules
         return self.pair.solve(float(alpha), start, tol=rules.tol, max_iter=rules.max_iter, before=before)
 
+    def refit(self, alpha: float, place: Place) -> Vector:
+        """The slopes in use without their ℓ1 penalty; the ridge stays, and is at least that of the anchor."""
+        few, where = self.pair.among(place.coef)
+        coef, squares = place.coef[where], self.pair.spreads[where] ** 2
+        idle = (coef == 0) & (squares > 0)
+        # What is not in use stays at 0 at any price.
+        held = np.where(idle, np.finfo(np.float64).max, 0.0)
+        ridge = Penalty(held, np.maximum(self.pair.penalty(alpha).l2[where], squares))
+        found = orthant_newton(few, coef, ridge, tol=self._rules.tol, max_iter=self._rules.max_iter)
+        out = np.zeros(len(place.coef))
+        out[where] = found.coef
+        return out
+
     def _is_stuck(self, place: Place) -> bool:
         """Whether e is 1: there the risk no longer depends on γ, and no search leaves."""
         gamma = place.coef[self._problem.design.shape[1] :]
@@ -111,8 +126,10 @@ class Path:
         most = int(min(max(count / _ROWS_EACH, 2.0), _ANCHOR))
         place = self._null
         alpha = first = max(self._naive.alpha_max(place.gradient), 1e-300)
-        while np.count_nonzero(place.coef[1:]) < most and alpha > _SCREEN_END * first:
-            before, alpha = alpha, _SCREEN * alpha
+        # Where there are no more columns than that, there is nothing to screen.
+        share = _SCREEN if len(place.coef) - 1 > most else _SCREEN_END
+        while np.count_nonzero(place.coef[1:]) < most and alpha > 1.001 * _SCREEN_END * first:
+            before, alpha = alpha, share * alpha
             place = self._naive.solve(alpha, place, tol=1e-6, max_iter=self._rules.max_iter, before=before)
         coef = place.coef.copy()
         steepness = self._naive.spreads * np.abs(coef)
@@ -120,6 +137,15 @@ class Path:
         coef[few[few > 0]] = 0.0
         # The naive y with e = ½.
         return np.concatenate([coef, np.zeros(self.pair.size - len(coef))]), alpha
+
+    def _told_apart(self, screened: Vector) -> list[Vector]:
+        """Where e has columns of its own: a start with their slopes in γ, which a y of all columns leaves nothing."""
+        columns, p = self._problem.columns, self._problem.design.shape[1]
+        if columns is None or len(columns) == 0:
+            return []
+        start = screened.copy()
+        start[p + 1 :], start[columns + 1] = screened[columns + 1], 0.0
+        return [start]
 
     def _joint(self, coef: Vector, start: Vector) -> Place:
         """The joint minimiser over the columns that `coef` uses, with a light ridge."""
