@@ -39,6 +39,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/excess_risk.py
 	$(BIN)/python benchmarks/doubts.py
 	$(BIN)/python benchmarks/scar_size_power.py
+	$(BIN)/python benchmarks/sparse_path.py
 	$(BIN)/python benchmarks/dask_fit.py --folder .venv/bench --rows 2000000 --pieces 10 --labelled 500000
 	$(BIN)/python benchmarks/peers.py
 

@@ -16,7 +16,19 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from clinic import make_clinic
-from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier
+from propense import (
+    JERM,
+    LBE,
+    SAREM,
+    TM,
+    JointMLE,
+    KnownPropensity,
+    Naive,
+    Oracle,
+    PGLin,
+    PUClassifier,
+    SparseJoint,
+)
 from propense._designs import as_design
 
 try:
@@ -92,6 +104,8 @@ METHODS = {
     "LBE, published": LBE(variant="published", max_iter=2, random_state=0),
     "JointMLE": JointMLE(n_starts=3, random_state=0),
     "JointMLE, ball": JointMLE(radius=8.0, ridge=0.0, n_starts=2, random_state=0),
+    "SparseJoint": SparseJoint(n_alphas=3, folds=2, random_state=0),
+    "SparseJoint, one alpha": SparseJoint(alpha=0.01, variant="plain", l1_ratio=0.5, refit=False),
     "KnownPropensity": KnownPropensity(),
 }
 

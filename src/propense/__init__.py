@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier
+    from propense.estimators import (
+        JERM,
+        LBE,
+        SAREM,
+        TM,
+        JointMLE,
+        KnownPropensity,
+        Naive,
+        Oracle,
+        PGLin,
+        PUClassifier,
+        SparseJoint,
+    )
     from propense.inference import scar_test
     from propense.model_files import load, save
 
@@ -20,6 +32,7 @@ __all__ = [
     "Oracle",
     "PGLin",
     "PUClassifier",
+    "SparseJoint",
     "__version__",
     "load",
     "save",

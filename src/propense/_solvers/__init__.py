@@ -4,9 +4,23 @@ from propense._solvers.adam import Adam
 from propense._solvers.lbfgs import lbfgs
 from propense._solvers.mm import mm, mm_early
 from propense._solvers.newton import newton
+from propense._solvers.orthant import Penalty, orthant_newton
 from propense._solvers.projected import projected
 from propense._solvers.solution import Solution, gradient_norm
+from propense._solvers.working_set import Place, SparseLogistic, SparsePair
 
-__all__ = ["SOLVERS", "Adam", "Solution", "gradient_norm", "mm_early", "projected"]
+__all__ = [
+    "SOLVERS",
+    "Adam",
+    "Penalty",
+    "Place",
+    "Solution",
+    "SparseLogistic",
+    "SparsePair",
+    "gradient_norm",
+    "mm_early",
+    "orthant_newton",
+    "projected",
+]
 
 SOLVERS = {"mm": mm, "newton": newton, "lbfgs": lbfgs}

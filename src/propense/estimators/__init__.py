@@ -11,6 +11,7 @@ from propense.estimators._oracle import Oracle
 from propense.estimators._pglin import PGLin
 from propense.estimators._pu import PUClassifier
 from propense.estimators._sar_em import SAREM
+from propense.estimators._sparse_joint import SparseJoint
 from propense.estimators._tm import TM
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Oracle",
     "PGLin",
     "PUClassifier",
+    "SparseJoint",
 ]

@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from propense.errors import InvalidOption
 
-__all__ = ["Choice", "ClassifierOption", "Count", "Number", "Option", "Seed", "check_options"]
+__all__ = ["Choice", "ClassifierOption", "Count", "Number", "Option", "Seed", "Truth", "check_options"]
 
 
 class Option(Protocol):
@@ -55,17 +55,29 @@ class Number:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number ≥ 1, or None where that has a meaning."""
+    """A whole number ≥ 1, or another least one, or None where that has a meaning."""
 
     optional: bool = False
+    low: int = 1
 
     def allows(self, value: Any) -> bool:
         if value is None:
             return self.optional
-        return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= 1
+        return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= self.low
 
     def __str__(self) -> str:
-        return "a whole number ≥ 1" + (" or None" if self.optional else "")
+        return f"a whole number ≥ {self.low}" + (" or None" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """True or False."""
+
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_)
+
+    def __str__(self) -> str:
+        return "True or False"
 
 
 @dataclass(frozen=True)

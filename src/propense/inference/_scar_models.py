@@ -58,9 +58,7 @@ class LabelModels:
         The largest c that may be.
     """
 
-    def __init__(
-        self, features: Matrix, columns: Index | None, prior: tuple[float, float], most: float = 1.0
-    ) -> None:
+    def __init__(self, features: Matrix, columns: Index | None, prior: tuple[float, float], most: float = 1.0) -> None:
         self._ground = Ground(features, _RIDGE, _PROPENSITY_RIDGE)
         self._free = places(columns, self._ground.rows.shape[1])
         self._prior, self._most = prior, min(most, _NEARLY_ALL)

@@ -8,7 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import ModelFileError
-from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier
+from propense.estimators import (
+    JERM,
+    LBE,
+    SAREM,
+    TM,
+    JointMLE,
+    KnownPropensity,
+    Naive,
+    Oracle,
+    PGLin,
+    PUClassifier,
+    SparseJoint,
+)
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._diagnosis import Diagnosis
 from propense.estimators._doubts import Doubt
@@ -92,6 +104,14 @@ METHODS: dict[type[BasePUClassifier], dict[str, Check]] = {
         "label_intercept_": array_of("f", 1),
     },
     PUClassifier: {**_EVERY, "diagnosis_": _is_diagnosis},
+    SparseJoint: {
+        **_EVERY,
+        **dict.fromkeys(("alphas_", "held_out_risk_", "held_out_se_"), _PATH),
+        **dict.fromkeys(("intercepts_path_", "propensity_intercepts_path_"), _PATH),
+        **dict.fromkeys(("coefs_path_", "propensity_coefs_path_"), array_of("f", None, None)),
+        "alpha_": is_real,
+        "path_features_": array_of("iu", None),
+    },
 }
 
 

@@ -43,6 +43,10 @@ ASSUMES = {
         "Being positive and being labelled each follow their own model; both models are right.",
         "The two models are not the same: otherwise the data cannot tell them apart.",
     ),
+    "SparseJoint": (
+        f"{_LINEAR} of a few columns, being labelled through another; both models are right.",
+        "The two weighted sums are not the same: otherwise the data cannot tell them apart.",
+    ),
     "TM": (
         "Being positive and being labelled each follow their own model.",
         "Rows that score as high as the labelled ones do are positive.",

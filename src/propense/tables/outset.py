@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
-from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier
+from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier, SparseJoint
 from propense.estimators._base import BasePUClassifier
 from propense.tables.labels import Label
 from propense.tables.model import ADDED, TableModel
@@ -27,6 +27,7 @@ METHODS: dict[str, type[BasePUClassifier]] = {
     "naive": Naive,
     "pglin": PGLin,
     "sar-em": SAREM,
+    "sparse-joint": SparseJoint,
     "tm": TM,
 }
 

@@ -1,0 +1,170 @@
+"""Risks with an ℓ1 penalty, searched for among few columns at a time: the others are looked at once a round."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._designs import Design, column_moments
+from propense._maths.arrays import Rows
+from propense._maths.linear import places
+from propense._risks import LogisticRisk, Objective, PairRisk
+from propense._solvers.orthant import Penalty, orthant_newton
+from propense._solvers.solution import gradient_norm
+
+__all__ = ["Place", "SparseLogistic", "SparsePair"]
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# At most this many columns, or as many as are in use, join the search in one round.
+_JOIN = 50
+_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Place:
+    """Coefficients, the risk's gradient there, the penalised risk (a sum), and how they were come to."""
+
+    coef: Vector
+    gradient: Vector
+    value: float
+    n_iter: int
+    converged: bool
+
+
+class SparsePair:
+    """n·Qₙ(θ) + n·alpha·penalty of θ = (β, γ), γ over some of the columns or all, the intercepts free.
+
+    The penalty is `l1_ratio`·Σ dⱼfⱼ|θⱼ| + ½·(1 − `l1_ratio`)·Σ dⱼ²kⱼθⱼ². dⱼ is the standard deviation of the column:
+    its unit does not matter, and a constant column takes no part. kⱼ is 1 for β and `kappa` for γ; fⱼ is kⱼ times what
+    `discounts` say.
+    """
+
+    _paired: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        design: Design,
+        labelled: Rows,
+        *,
+        columns: Index | None = None,
+        weights: Rows | None = None,
+        l1_ratio: float = 1.0,
+        kappa: float = 1.0,
+    ) -> None:
+        self._design, self._labelled, self._weights = design, design.hold(labelled), weights
+        p = design.shape[1]
+        # Which column each coefficient belongs to, the intercept's first.
+        self._owners = np.concatenate([np.arange(p), places(columns, p)]) if self._paired else np.arange(p)
+        self.risk = self._risk(design, columns)
+        spreads = np.concatenate([[0.0], column_moments(design, weights)[1]])
+        factor = np.where(np.arange(len(self._owners)) < p, 1.0, kappa)
+        self.spreads = spreads[self._owners]
+        self._prices, self._squares = factor * self.spreads, factor * self.spreads**2
+        self._barred = (self.spreads == 0) & (self._owners > 0)
+        self._l1_ratio = l1_ratio
+
+    def _risk(self, design: Design, both: Index | None) -> Objective:
+        """The risk of a design of which γ has the columns `both`."""
+        return PairRisk(design, self._labelled, columns=both, weights=self._weights)
+
+    def discount(self, discounts: Vector) -> None:
+        """Lower the ℓ1 price of each coefficient to a share of itself."""
+        self._prices = self._prices * discounts
+
+    @property
+    def size(self) -> int:
+        """How many coefficients there are."""
+        return len(self._owners)
+
+    def penalty(self, alpha: float) -> Penalty:
+        scale = self.risk.total_weight * alpha
+        return Penalty(scale * self._l1_ratio * self._prices, scale * (1.0 - self._l1_ratio) * self._squares)
+
+    def alpha_max(self, gradient: Vector) -> float:
+        """The least alpha at which no slope leaves 0, of the gradient of the logistic loss where all are 0.
+
+        That is the risk where e = 1, and with any other constant e, or y, the slopes leave later.
+        """
+        paid = self._prices > 0
+        least = np.abs(gradient)[self._owners[paid]] / self._prices[paid]
+        # Without an ℓ1 share there is no such alpha; where a path should begin is then anybody's guess.
+        return float(least.max(initial=0.0)) / (self.risk.total_weight * max(self._l1_ratio, 1e-3))
+
+    def at(self, coef: Vector) -> Place:
+        """A place that nobody came to by a search."""
+        value, gradient = self.risk.value_gradient(coef)
+        return Place(coef, gradient, value, 0, converged=True)
+
+    def solve(self, alpha: float, start: Place, *, tol: float, max_iter: int, before: float | None = None) -> Place:
+        """Search from a place, which may be where a search with the larger penalty `before` ended."""
+        penalty = self.penalty(alpha)
+        place, n_iter, converged = start, 0, False
+        # The sequential strong rule (Tibshirani et al. 2012): whose slope is below 2·alpha − before stays at 0, as a
+        # rule. Who breaks it is found by the gradient at the end of each round.
+        reach = 1.0 if before is None else max(2.0 - before / alpha, 0.0)
+        for _ in range(_ROUNDS):
+            risk, where = self._among(self._wanted(place, penalty, reach))
+            found = orthant_newton(
+                risk, place.coef[where], penalty.at(where), tol=0.5 * tol, max_iter=max_iter - n_iter
+            )
+            coef = np.zeros(len(place.coef))
+            coef[where] = found.coef
+            place, n_iter, reach = self.at(coef), n_iter + found.n_iter, 1.0
+            converged = self.unrest(place, penalty) <= tol
+            if converged or not found.converged:
+                break
+        return Place(place.coef, place.gradient, place.value + penalty.value(place.coef), n_iter, converged)
+
+    def unrest(self, place: Place, penalty: Penalty) -> float:
+        """How far a place is from a minimum: its smallest subgradient, measured as gradients are."""
+        slope = penalty.slope(place.coef, place.gradient)
+        return gradient_norm(self.risk, np.where(self._barred, 0.0, slope))
+
+    def _wanted(self, place: Place, penalty: Penalty, reach: float) -> Index:
+        """The features in use, and of those whose slopes would leave 0 the steepest."""
+        push = np.full(len(place.coef), np.inf)
+        paid = (penalty.l1 > 0) & (place.coef == 0)
+        push[paid] = np.abs(place.gradient[paid]) / penalty.l1[paid]
+        push[self._barred | (self._owners == 0)] = 0.0
+        of_column = np.zeros(self._design.shape[1])
+        np.maximum.at(of_column, self._owners, push)
+        used, leaving = int(np.isinf(of_column).sum()), int((of_column > reach).sum())
+        count = min(leaving, used + max(_JOIN, used))
+        return np.sort(np.argsort(-of_column, kind="stable")[:count]) - 1
+
+    def among(self, coef: Vector) -> tuple[Objective, Index]:
+        """The risk of the features that some coefficients use, and where its coefficients stand among all."""
+        used = np.unique(self._owners[(coef != 0) & ~self._barred])
+        return self._among(used[used > 0] - 1)
+
+    def _among(self, kept: Index) -> tuple[Objective, Index]:
+        """The risk of some features alone, and where its coefficients stand among all."""
+        p = self._design.shape[1]
+        wanted = np.zeros(p, dtype=bool)
+        wanted[kept + 1] = wanted[0] = True
+        where = np.flatnonzero(wanted[self._owners])
+        both = np.searchsorted(kept, self._owners[where[where >= p]][1:] - 1)
+        return self._risk(self._design.columns(kept), both), where
+
+
+class SparseLogistic(SparsePair):
+    """The same for the logistic loss of the labels alone: e = 1 and there is no γ."""
+
+    _paired = False
+
+    def _risk(self, design: Design, both: Index | None) -> Objective:
+        return LogisticRisk(design, self._labelled, weights=self._weights)
+
+    def null(self) -> Place:
+        """The best intercept, all slopes at 0."""
+        design = self._design
+        alone = design.columns(np.arange(0))
+        risk = self._risk(alone, None)
+        none = Penalty(np.zeros(1), np.zeros(1))
+        found = orthant_newton(risk, np.zeros(1), none, tol=1e-12, max_iter=100)
+        coef = np.zeros(design.shape[1])
+        coef[0] = found.coef[0]
+        return self.at(coef)

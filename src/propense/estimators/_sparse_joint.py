@@ -1,0 +1,247 @@
+"""Sparse y(x) and e(x): the joint risk with an ℓ1 penalty, future work of Rejchel, Teisseyre and Mielniczuk (2024)."""
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from propense._maths.linear import places
+from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._inputs import Sample
+from propense.estimators._options import Choice, Count, Number, Option, Seed, Truth
+from propense.estimators._predictors import LogisticPredictor
+from propense.estimators._sparse_path import Path, Problem, Rules, folds_of, held_out
+
+__all__ = ["SparseJoint"]
+
+Vector = NDArray[np.float64]
+
+
+class SparseJoint(BasePUClassifier):
+    """Few columns for y(x) = σ(βᵀx), few for e(x) = σ(γᵀx): the joint risk of the labels with an ℓ1 penalty.
+
+    Minimises Qₙ(β, γ) + alpha·Σ dⱼ(fⱼ|βⱼ| + gⱼ|γⱼ|), where dⱼ is the standard deviation of column j, so that its unit
+    does not matter, and fⱼ, gⱼ ≤ 1 are lower for slopes that are steep in a first fit (the adaptive lasso). The
+    intercepts are free. The labels are observed, so alpha can be chosen by the risk on rows held out, from a path of
+    alphas each of which is searched for from its neighbour.
+
+    The labels show only the product y(x)·e(x), and with a large penalty that is explained best by y alone, e = 1. The
+    path therefore begins at an anchor: the joint minimiser, with a light ridge and from the naive y and e = ½, over the
+    columns that an ℓ1 logistic regression of the labels picks first. The minimum next to it is followed both ways, even
+    where one with e = 1 is lower. In the end the factor with steeper slopes, in standard deviations of the columns, is
+    called y, as in `JointMLE`: labelling is taken to be the flatter of the two.
+
+    Parameters
+    ----------
+    decision : {"posterior", "balanced"}, default="posterior"
+        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
+        accuracy.
+    alpha : float, default=None
+        The penalty on the mean risk. None chooses one of a path by the risk on rows held out.
+    variant : {"adaptive", "plain"}, default="adaptive"
+        "plain" is fⱼ = gⱼ = 1. It takes many columns that do not matter, or shrinks those that do.
+    l1_ratio : float, default=1.0
+        The share of the penalty that is ℓ1. The rest is ½·alpha·Σ dⱼ²(βⱼ² + γⱼ²): the elastic net.
+    propensity_penalty : float, default=1.0
+        What the slopes of e pay beside those of y. Other than 1 it tells the two apart, and they are not exchanged.
+    propensity_features : list of str or of int, default=None
+        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
+    n_alphas : int, default=50
+        How many alphas the path has.
+    eps : float, default=0.005
+        The last alpha of the path as a share of the first, with which all slopes are 0.
+    folds : int, default=5
+        In how many parts the rows are held out, one at a time; fewer where there are fewer different labelled rows,
+        and with one such row a warning and the largest alpha. Equal rows are held out together.
+    selection : {"one_se", "min"}, default="one_se"
+        "min" has the lowest risk on the rows held out, "one_se" the largest alpha within one standard error of it.
+    refit : bool, default=True
+        Whether the slopes that alpha leaves are fitted once more without the ℓ1 penalty, which has shrunk them: with
+        the ridge that ``l1_ratio`` makes of alpha, and at least ½·dⱼ²(βⱼ² + γⱼ²) on the summed risk. The path is not.
+    tol : float, default=1e-8
+        A search stops when the smallest subgradient of the mean risk, each column in its own unit, is nowhere above it.
+    max_iter : int, default=1000
+        At most this many steps for each alpha.
+    random_state : int, RandomState instance or None, default=None
+        Which rows are held out together.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Unlabelled, labelled.
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        β of y(x) = P(Y=1 | x) = σ(βᵀx).
+    propensity_coef_ : ndarray of shape (1, n_features)
+    propensity_intercept_ : ndarray of shape (1,)
+        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
+    alpha_ : float
+        The penalty that chose their columns.
+    alphas_ : ndarray of shape (n_alphas,)
+        The path, descending; ``[alpha]`` where that is given.
+    path_features_ : ndarray of shape (n_used,)
+        The columns, by number, that y or e uses anywhere on the path.
+    coefs_path_, propensity_coefs_path_ : ndarray of shape (n_alphas, n_used)
+        The slopes of those columns.
+    intercepts_path_, propensity_intercepts_path_ : ndarray of shape (n_alphas,)
+    held_out_risk_, held_out_se_ : ndarray of shape (n_alphas,)
+        The mean of Qₙ over the rows held out, and its standard error; NaN where alpha is given.
+    prior_ : float
+        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
+    label_frequency_ : float
+        The estimated c = P(S=1 | Y=1).
+    n_iter_ : int
+        Steps of the search for ``alpha_``.
+    converged_ : bool
+        Whether they met ``tol``.
+    risk_path_ : ndarray of shape (n_alphas,)
+        The mean risk with its penalty, of each alpha.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where the columns have names.
+
+    References
+    ----------
+    W. Rejchel, P. Teisseyre, J. Mielniczuk. Joint empirical risk minimization for instance-dependent
+    positive-unlabeled data. Knowledge-Based Systems 304, 2024. Sections 2.2 and 5.
+    H. Zou. The adaptive lasso and its oracle properties. Journal of the American Statistical Association 101, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propense import SparseJoint
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 30))
+    >>> positive = rng.random(2000) < 1 / (1 + np.exp(-3 * X[:, 4]))
+    >>> labelled = positive & (rng.random(2000) < 1 / (1 + np.exp(-2 * X[:, 7])))
+    >>> model = SparseJoint(random_state=0).fit(X, labelled)
+    >>> np.flatnonzero(model.coef_), np.flatnonzero(model.propensity_coef_)
+    (array([4]), array([7]))
+    """
+
+    _options: ClassVar[dict[str, Option]] = {
+        **BasePUClassifier._options,
+        "alpha": Number(0.0, optional=True),
+        "variant": Choice(("adaptive", "plain")),
+        "l1_ratio": Number(0.0, 1.0),
+        "propensity_penalty": Number(0.0),
+        "n_alphas": Count(low=2),
+        "eps": Number(1e-10, 1.0),
+        "folds": Count(low=2),
+        "selection": Choice(("one_se", "min")),
+        "refit": Truth(),
+        "tol": Number(0.0),
+        "max_iter": Count(),
+        "random_state": Seed(),
+    }
+
+    def __init__(
+        self,
+        *,
+        decision: str = "posterior",
+        alpha: float | None = None,
+        variant: str = "adaptive",
+        l1_ratio: float = 1.0,
+        propensity_penalty: float = 1.0,
+        propensity_features: Any = None,
+        n_alphas: int = 50,
+        eps: float = 0.005,
+        folds: int = 5,
+        selection: str = "one_se",
+        refit: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.decision = decision
+        self.alpha = alpha
+        self.variant = variant
+        self.l1_ratio = l1_ratio
+        self.propensity_penalty = propensity_penalty
+        self.propensity_features = propensity_features
+        self.n_alphas = n_alphas
+        self.eps = eps
+        self.folds = folds
+        self.selection = selection
+        self.refit = refit
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _fit(self, sample: Sample) -> Model:
+        rules = Rules(
+            float(self.l1_ratio), float(self.propensity_penalty), self.variant == "adaptive", self.tol, self.max_iter
+        )
+        path = Path(Problem(sample.design, sample.labelled, sample.weights, sample.propensity_columns), rules)
+        if self.alpha is None:
+            alphas = path.alphas(self.n_alphas, self.eps)
+        else:
+            alphas = np.array([self.alpha], dtype=np.float64)
+        self.held_out_risk_, self.held_out_se_ = self._hold_out(sample, alphas, rules)
+        found = path.follow(alphas)
+        chosen = self._choose()
+        self.alphas_, self.alpha_ = alphas, float(alphas[chosen])
+        final = path.refit(self.alpha_, found[chosen]) if self.refit else found[chosen].coef
+        beta, gamma = self._keep_path(sample, [*(place.coef for place in found), final], path.pair.spreads)
+        return Model(
+            LogisticPredictor(beta),
+            LogisticPredictor(gamma),
+            n_iter=max(found[chosen].n_iter, 1),
+            converged=found[chosen].converged,
+            risk_path=[place.value / sample.total_weight for place in found],
+        )
+
+    def _hold_out(self, sample: Sample, alphas: Vector, rules: Rules) -> tuple[Vector, Vector]:
+        """The risk on rows held out, and its standard error; NaN where there is no choice."""
+        nothing = np.full(len(alphas), np.nan), np.full(len(alphas), np.nan)
+        if self.alpha is not None:
+            return nothing
+        folds = folds_of(sample, self.folds, check_random_state(self.random_state))
+        if folds.any():
+            return held_out(sample, folds, alphas, rules)
+        warnings.warn(
+            "All labelled rows, or all unlabelled ones, are equal: none can be held out to choose alpha, and "
+            "SparseJoint takes the largest, with which all slopes are 0. Pass an alpha.",
+            stacklevel=5,
+        )
+        return nothing
+
+    def _choose(self) -> int:
+        """Which alpha of the path; they descend."""
+        risk = self.held_out_risk_
+        if np.isnan(risk).any():
+            return 0
+        best = int(np.argmin(risk))
+        return best if self.selection == "min" else int(np.argmax(risk <= risk[best] + self.held_out_se_[best]))
+
+    def _keep_path(self, sample: Sample, found: list[Vector], spreads: Vector) -> tuple[Vector, Vector]:
+        """Remember the path in the columns that it uses; return β and γ of the last, which is the answer."""
+        p = sample.design.shape[1]
+        *pairs, final = [_split(coef, p, sample.propensity_columns) for coef in found]
+        steepness = [float(spreads[:p] @ np.abs(each)) for each in final]
+        # The intercepts say how many, not how steep. Columns or prices of their own tell the factors apart.
+        alike = sample.propensity_columns is None and self.propensity_penalty == 1
+        if alike and steepness[1] > steepness[0]:
+            *pairs, final = [(gamma, beta) for beta, gamma in (*pairs, final)]
+        used = np.unique(np.concatenate([np.flatnonzero(each[1:]) for pair in pairs for each in pair]))
+        self.path_features_ = used
+        self.coefs_path_, self.propensity_coefs_path_ = (
+            np.array([pair[factor][used + 1] for pair in pairs]) for factor in (0, 1)
+        )
+        self.intercepts_path_, self.propensity_intercepts_path_ = np.array([[b[0], g[0]] for b, g in pairs]).T.copy()
+        return final
+
+    def _complaint(self) -> str:
+        return (
+            f"SparseJoint stopped after {self.n_iter_} steps at alpha={self.alpha_:.3g}, short of tol={self.tol:g}. "
+            "Raise max_iter, tol or alpha."
+        )
+
+
+def _split(coef: Vector, p: int, columns: NDArray[np.intp] | None) -> tuple[Vector, Vector]:
+    """β and γ over all columns."""
+    gamma = np.zeros(p)
+    gamma[places(columns, p)] = coef[p:]
+    return coef[:p], gamma
