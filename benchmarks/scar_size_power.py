@@ -1,13 +1,14 @@
 """How often `scar_test` rejects at level .05: where labels are drawn at random (size), and where they are not (power).
 
-Ten columns. *logistic*: normal features, log-odds with a standard deviation of 1.5 (overlapping classes), 3.4
-(between) or 6 (separated). *normal*: classes 3 apart, of equal or of unequal variances, for which log-odds are quadratic;
+Ten columns. *logistic*: normal features, log-odds with a standard deviation of 1.5 (overlapping classes), 3.4 (between)
+or 6 (separated). *normal*: classes 3 apart, of equal or of unequal variances, for which log-odds are quadratic;
 "+ squares" adds the squares of the columns to y alone. Real sets have the labels drawn, not the classes.
 
 For every set of data one simulation is made, and its statistic joins those of the other sets of its kind (Giacomini,
 Politis and White, 2013): what is measured is the test with many simulations. `--whole` measures the test itself, each
 set with 19 simulations of its own, on overlapping classes (n = 2 000, .6 positive, c = .8). Three premises: none; that
-at least a fifth of the positives are hidden, which is the test's own; the true share of positives, known. Sets of normal classes are half as many, real ones and those of power a quarter.
+at least a fifth of the positives are hidden, which is the test's own; the true share of positives, known. Sets of
+normal classes are half as many, real ones and those of power a quarter.
 
 Run: ``python benchmarks/scar_size_power.py [--sets 400] [--jobs 2] [--whole | --time]``; real sets need PROPENSE_DATA.
 """

@@ -10,9 +10,8 @@ import numpy as np
 from propense._designs.threads import slices
 from propense._maths.arrays import as_float, namespace
 from propense._maths.double_logistic import class_given_label, joint_loss
-from propense._maths.logistic import sigmoid
+from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
 from propense.estimators._inputs import Sample
-from propense.estimators._predictors import LARGEST_LOG_ODDS
 
 __all__ = ["Tally", "effective_rows", "take_tally"]
 

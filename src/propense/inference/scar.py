@@ -17,7 +17,7 @@ from propense._maths.arrays import library_of
 from propense.errors import InvalidFeatures, InvalidOption
 from propense.estimators._inputs import Sample, read_sample
 from propense.estimators._labels import read_labels
-from propense.estimators._options import Count, Number, Seed, check_options
+from propense.estimators._options import Count, Number, Option, Seed, check_options
 from propense.inference._scar_models import AtRandom, LabelModels
 
 __all__ = ["ScarTest", "scar_test"]
@@ -28,7 +28,7 @@ _LEVEL = 0.05
 _WIDEST = 1000
 # Every share of positives; however few they are said to be, no more than all of them are labelled.
 _ANY = (1e-12, 1.0)
-_OPTIONS = {
+_OPTIONS: dict[str, Option] = {
     "most_labelled": Number(0.01, 1.0),
     "n_simulations": Count(),
     "max_rows": Count(optional=True),
