@@ -25,7 +25,18 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "errors", "estimators", "labelling", "model_files", "plots", "report", "study", "tables")
+_ROOMS = (
+    "datasets",
+    "errors",
+    "estimators",
+    "labelling",
+    "metrics",
+    "model_files",
+    "plots",
+    "report",
+    "study",
+    "tables",
+)
 
 
 def __getattr__(name: str) -> _Any:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from propense import JERM, Naive
+from propense._labels import read_classes, read_labels
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
-from propense.estimators._labels import read_classes, read_labels
 
 S = np.array([True, False, False, True, False])
 

@@ -14,12 +14,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design
+from propense._labels import fill_missing, read_labels
 from propense._maths.arrays import Rows, home
 from propense._maths.double_logistic import class_given_label, hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense.errors import InvalidFeatures
 from propense.estimators._inputs import Sample, read_features, read_sample
-from propense.estimators._labels import fill_missing, read_labels
 from propense.estimators._options import Choice, Option, check_options
 from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, as_design
+from propense._labels import LabelReader
 from propense._maths.arrays import as_float, library_of
 from propense.errors import (
     InvalidLabels,
@@ -20,7 +21,6 @@ from propense.errors import (
     NoUnlabelledInstances,
 )
 from propense.estimators._host_inputs import HostReader
-from propense.estimators._labels import LabelReader
 from propense.estimators._predictors import Predictor
 from propense.estimators._readers import Reader
 

@@ -1,6 +1,6 @@
 """ORACLE: the true classes, which positive-unlabelled data do not have."""
 
-from propense.estimators._labels import read_classes
+from propense._labels import read_classes
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["Oracle"]

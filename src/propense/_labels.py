@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from propense._maths.arrays import home
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
 
-__all__ = ["Gaps", "LabelReader", "fill_missing", "missing_values", "read_classes", "read_labels"]
+__all__ = ["Gaps", "LabelReader", "fill_missing", "missing_values", "read_classes", "read_known", "read_labels"]
 
 # How many values of y are missing, and the first such row.
 Gaps = tuple[int, int]
@@ -53,6 +53,19 @@ def read_classes(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], N
         raise InvalidLabels(f"y holds one class only ({values[0]}) where the oracle needs both.")
     _check_two(y, values)
     return y == values[1], values
+
+
+def read_known(y: Any, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
+    """Who is of the second class, where the two are known, as they are from a fit; a missing value is the first."""
+    y, missing, values = _read_values(y)
+    strange = [value for value in values.tolist() if value not in classes.tolist()]
+    if strange:
+        raise InvalidLabels(
+            f"{name} holds {_shown(strange[0])} where {_shown(classes[0])} and {_shown(classes[1])} are the classes."
+        )
+    labelled = np.zeros(len(y), dtype=bool)
+    labelled[~missing] = y[~missing] == classes[1]
+    return labelled
 
 
 def fill_missing(y: Any, value: Any) -> Any:
