@@ -16,10 +16,13 @@ def X(rng):
     return coarse(rng.normal(size=(N, P)))
 
 
-@pytest.fixture(params=["logistic", "soft logistic", "joint", "pair", "pair, some columns"])
+@pytest.fixture(
+    params=["logistic", "soft logistic", "joint", "pair", "pair, some columns", "known joint", "known pair"]
+)
 def make_risk(request, rng):
     """(design, weights, ridge) → risk, with fixed targets."""
     labelled, other, soft = rng.random(N) < 0.4, rng.normal(size=N), rng.random(N)
+    negative = ~labelled & (soft < 0.3)
     return {
         "logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(
             design, design.send(labelled), weights=weights, ridge=ridge
@@ -40,6 +43,18 @@ def make_risk(request, rng):
             weights=weights,
             ridge=ridge,
             propensity_ridge=2 * ridge,
+        ),
+        "known joint": lambda design, weights=None, ridge=0.0: JointRisk(
+            design,
+            design.send(labelled),
+            design.send(other),
+            negative=design.send(negative),
+            unseen=-0.4,
+            weights=weights,
+            ridge=ridge,
+        ),
+        "known pair": lambda design, weights=None, ridge=0.0: PairRisk(
+            design, design.send(labelled), negative=design.send(negative), unseen=-0.4, weights=weights, ridge=ridge
         ),
     }[request.param]
 

@@ -135,7 +135,8 @@ def _check_two(y: NDArray[Any], values: NDArray[Any]) -> None:
         shown = ", ".join(map(_shown, values[:4])) + (", …" if len(values) > 4 else "")
         raise InvalidLabels(
             f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y holds "
-            f"{len(values)} values ({shown}) where two are expected, one for labelled and one for unlabelled."
+            f"{len(values)} values ({shown}) where two are expected, one for labelled and one for unlabelled. "
+            "Rows known to be negative are told to fit by known_negative=."
         )
 
 
@@ -149,7 +150,8 @@ def _beside_missing(values: NDArray[Any]) -> NDArray[Any]:
         shown = ", ".join(map(_shown, values[:4]))
         raise InvalidLabels(
             f"y holds missing values beside {len(values)} labels ({shown}) where one is expected. "
-            "Missing means unlabelled; if a value means unlabelled too, make it missing as well."
+            "Missing means unlabelled; if a value means unlabelled too, make it missing as well. If one means known to "
+            "be negative, make it missing and tell fit by known_negative=."
         )
     value = values[0].item() if isinstance(values[0], np.generic) else values[0]
     if _looks_unlabelled(value):

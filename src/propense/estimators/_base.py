@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from propense._designs import Design
 from propense._labels import fill_missing, read_labels
 from propense._maths.arrays import Rows, home
-from propense._maths.double_logistic import class_given_label, hidden_positive
+from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
-from propense.errors import InvalidFeatures
+from propense.errors import InvalidFeatures, InvalidOption
 from propense.estimators._inputs import Sample, read_features, read_sample
 from propense.estimators._options import Choice, Option, check_options
 from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor
@@ -40,6 +40,8 @@ class Model:
     n_iter: int
     converged: bool
     risk_path: list[float]
+    # log(1 − d), d the share of the negatives that are known to be; 0 where none are.
+    unseen: float = 0.0
 
 
 class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -63,7 +65,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _fit(self, sample: Sample) -> Model:
         """The method itself."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, known_negative: Any = None) -> Self:
         """Fit the two predictors.
 
         Parameters
@@ -75,17 +77,26 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             {"no", "yes"}); or one value, with NaN, None, pandas NA or an empty string for the unlabelled.
         sample_weight : array-like of shape (n_samples,), default=None
             What each row counts for: weight 2 is the row twice, weight 0 is no row.
+        known_negative : bool array-like of shape (n_samples,), default=None
+            Who is known to be negative; in y they are as the unlabelled are. They are taken for a random part of the
+            negatives of this sample. `PGLin`, `Oracle` and the published variants of `SAREM` and `LBE` take none.
+            Inside meta-estimators ask for it with ``set_fit_request(known_negative=True)``.
 
         Returns
         -------
         self
         """
-        return self._fit_read(X, y, sample_weight, None)
+        return self._fit_read(X, y, sample_weight, None, known_negative)
 
-    def _fit_read(self, X: Any, y: Any, sample_weight: Any, propensity: Any) -> Self:
+    def _fit_read(self, X: Any, y: Any, sample_weight: Any, propensity: Any, known_negative: Any = None) -> Self:
         """Check, call the method, keep what it finds."""
         check_options(self, self._options)
-        sample, classes = read_sample(self, X, y, sample_weight, propensity, self._read_labels)
+        sample, classes = read_sample(self, X, y, sample_weight, propensity, self._read_labels, known_negative)
+        if sample.negative is not None and not self._takes_negatives():
+            raise InvalidOption(
+                f"{self} cannot use known negatives. SAREM(), LBE(), JointMLE(), JERM(), TM() and KnownPropensity() "
+                "can, and to Naive() every unlabelled row is one."
+            )
         try:
             model = self._fit(sample)
         except np.linalg.LinAlgError:
@@ -253,11 +264,15 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         # Balanced accuracy is largest at y(x) > P(Y=1), accuracy at y(x) > ½.
         return float(logit(self.prior_)) if self.decision == "balanced" else 0.0
 
+    def _takes_negatives(self) -> bool:
+        """Whether the method can use rows that are known to be negative."""
+        return True
+
     @staticmethod
     def _prior(sample: Sample, model: Model) -> float:
         """The mean of P(Y=1 | x, s): 1 on the labelled, h(x) elsewhere, so that no label is doubted."""
         a, b = sample.log_odds(model.posterior), sample.log_odds(model.propensity)
-        return sample.mean(class_given_label(a, b, sample.labelled))
+        return sample.mean(sample.expected(a, b, model.unseen))
 
     @abstractmethod
     def _complaint(self) -> str:

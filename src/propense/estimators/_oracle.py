@@ -61,3 +61,6 @@ class Oracle(LogisticClassifier):
     """
 
     _read_labels = staticmethod(read_classes)
+
+    def _takes_negatives(self) -> bool:
+        return False

@@ -84,6 +84,9 @@ class PGLin(LogisticClassifier):
     0.49 positive, 0.23 labelled, 0.43 estimated
     """
 
+    def _takes_negatives(self) -> bool:
+        return False
+
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
         log_largest = float(_log_chance(sample.design, coef).max())
         self.largest_ = math.exp(log_largest)
