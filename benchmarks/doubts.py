@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin
+from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier
 from propense.datasets import make_double_logistic
 
 __all__ = ["CASES", "Case", "Data", "Measured", "kinds_of"]
@@ -105,8 +105,14 @@ CASES = {
     ),
 }
 
+CASES["readings_differ"] = Case(
+    PUClassifier(random_state=0), lambda seed: good(seed, propensity_coef=slopes(range(5), 3.4, -2.25))
+)
+CASES["halves_disagree"] = Case(PUClassifier(random_state=0), lambda seed: good(seed, 150, coef=slopes(range(5), 0.7)))
+
 # Every method as it comes, for the second table.
 METHODS = {
+    "PUClassifier": PUClassifier(random_state=0),
     "JERM": JERM(),
     "JERM, spy_quantile=0.1": JERM(spy_quantile=0.1),
     "TM": TM(),

@@ -17,11 +17,15 @@ def X(rng):
 
 
 @pytest.fixture(
-    params=["logistic", "soft logistic", "joint", "pair", "pair, ridges of their own", "pair, some columns"]
+    params=[
+        *("logistic", "soft logistic", "joint", "pair", "pair, ridges of their own", "pair, some columns"),
+        *("known joint", "known pair"),
+    ]
 )
 def make_risk(request, rng):
     """(design, weights, ridge) → risk, with fixed targets."""
     labelled, other, soft = rng.random(N) < 0.4, rng.normal(size=N), rng.random(N)
+    negative = ~labelled & (soft < 0.3)
     return {
         "logistic": lambda design, weights=None, ridge=0.0: LogisticRisk(
             design, design.send(labelled), weights=weights, ridge=ridge
@@ -50,6 +54,18 @@ def make_risk(request, rng):
             weights=weights,
             ridge=ridge,
             propensity_ridge=2 * ridge,
+        ),
+        "known joint": lambda design, weights=None, ridge=0.0: JointRisk(
+            design,
+            design.send(labelled),
+            design.send(other),
+            negative=design.send(negative),
+            unseen=-0.4,
+            weights=weights,
+            ridge=ridge,
+        ),
+        "known pair": lambda design, weights=None, ridge=0.0: PairRisk(
+            design, design.send(labelled), negative=design.send(negative), unseen=-0.4, weights=weights, ridge=ridge
         ),
     }[request.param]
 

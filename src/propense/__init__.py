@@ -47,6 +47,7 @@ _ROOMS = (
     "estimators",
     "inference",
     "labelling",
+    "metrics",
     "model_files",
     "plots",
     "report",

@@ -62,7 +62,7 @@ EDGES = {
     "all_positive": ({"prior": 0.951}, {"prior": 0.949}),
     "memorised": ({"flexible": True, "frequency": 0.991}, {"flexible": True, "frequency": 0.989}),
 }
-OWN = {"all_likely", "starts_disagree"}
+OWN = {"all_likely", "starts_disagree", "readings_differ", "halves_disagree"}
 
 
 def kinds_of(model):

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from propense import JERM, Naive
+from propense._labels import read_classes, read_labels
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
-from propense.estimators._labels import read_classes, read_labels
 
 S = np.array([True, False, False, True, False])
 
@@ -121,5 +121,5 @@ def test_score_reads_labels_as_fit_does(written, rng):
 
 
 def test_long_values_are_cut_short_in_errors():
-    with pytest.raises(InvalidLabels, match=r"2 labels \(a{40}…, b c\)"):
-        Naive().fit([[0.0], [1.0], [2.0]], ["a" * 900, "b\nc", None])
+    with pytest.raises(InvalidLabels, match=r"3 labels \(a{40}…, b c, d\)"):
+        Naive().fit([[0.0], [1.0], [2.0], [3.0]], ["a" * 900, "b\nc", "d", None])

@@ -15,9 +15,10 @@ from propense._maths.double_logistic import (
     joint_loss,
     joint_slope,
 )
+from propense._maths.known_negatives import known_loss, known_pair_curvature, known_pair_slope
 from propense._maths.logistic import logistic_loss, sigmoid, sigmoid_slope
 
-__all__ = ["JOINT", "LOGISTIC", "PAIR", "PAIR_SQUARE", "SQUARE", "Formula"]
+__all__ = ["JOINT", "KNOWN_JOINT", "KNOWN_PAIR", "LOGISTIC", "PAIR", "PAIR_SQUARE", "SQUARE", "Formula"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,30 @@ def _pair_curvature(ab: Rows, labelled: Rows) -> Rows:
     return namespace(ab).stack(curvatures, axis=1)
 
 
+def _known_joint_loss(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, unseen: Rows) -> Rows:
+    return known_loss(a, other, labelled, negative, unseen)
+
+
+def _known_joint_slope(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, unseen: Rows) -> Rows:
+    return joint_slope(a, shift)
+
+
+def _known_joint_curvature(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, unseen: Rows) -> Rows:
+    return joint_curvature(a, shift)
+
+
+def _known_pair_loss(ab: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> Rows:
+    return known_loss(ab[:, 0], ab[:, 1], labelled, negative, unseen)
+
+
+def _known_pair_slope(ab: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> Rows:
+    return namespace(ab).stack(known_pair_slope(ab[:, 0], ab[:, 1], labelled, negative, unseen), axis=1)
+
+
+def _known_pair_curvature(ab: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> Rows:
+    return namespace(ab).stack(known_pair_curvature(ab[:, 0], ab[:, 1], labelled, negative, unseen), axis=1)
+
+
 def _square_loss(a: Rows) -> Rows:
     return 0.5 * a**2
 
@@ -108,6 +133,9 @@ LOGISTIC = Formula("logistic", logistic_loss, _logistic_slope, _logistic_curvatu
 JOINT = Formula("joint", _joint_loss, _joint_slope, _joint_curvature)
 # φ of both predictors; rows: who is labelled.
 PAIR = Formula("pair", _pair_loss, _pair_slope, _pair_curvature)
+# The same where some negatives are known; rows: also who they are, and u.
+KNOWN_JOINT = Formula("known joint", _known_joint_loss, _known_joint_slope, _known_joint_curvature)
+KNOWN_PAIR = Formula("known pair", _known_pair_loss, _known_pair_slope, _known_pair_curvature)
 # ½a²: with the curvature of another formula for weights, the gradient at v is that formula's Hessian times v.
 SQUARE = Formula("square", _square_loss, _square_slope, _square_curvature)
 # The same of both predictors; rows: the three curvatures.

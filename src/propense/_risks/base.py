@@ -1,18 +1,29 @@
 """What solvers minimise: pointwise losses of X @ coef, summed over a Design, with a ridge on all but the intercept."""
 
+import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
-from propense._maths.arrays import Rows, weigh
+from propense._maths.arrays import Rows, as_float, weigh
 from propense._maths.formulas import SQUARE, Formula
 from propense._maths.linear import KrylovSolver, cholesky_solver, is_wide
 
-__all__ = ["Majoriser", "Matrix", "Moments", "Objective", "Risk", "Vector", "diagonal", "total_weight"]
+__all__ = [
+    "Majoriser",
+    "Matrix",
+    "Moments",
+    "Objective",
+    "Risk",
+    "Vector",
+    "cost_of_knowing",
+    "diagonal",
+    "total_weight",
+]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -62,7 +73,7 @@ class Risk:
     the design.
     """
 
-    _formula: ClassVar[Formula]
+    _formula: Formula
 
     def __init__(
         self,
@@ -127,6 +138,13 @@ def diagonal(p: int, ridge: float | Vector, intercept_ridge: float = 0.0) -> Vec
 def total_weight(design: Design, weights: Rows | None) -> float:
     """Σwᵢ, the number of rows where nothing is weighed."""
     return float(design.shape[0] if weights is None else weights.sum())
+
+
+def cost_of_knowing(negative: Rows, weights: Rows | None, unseen: float) -> float:
+    """−log d, d = 1 − eᵘ, for every known negative; 0 for u = 0, said where no row is left to estimate d by."""
+    if unseen == 0.0:
+        return 0.0
+    return -math.log(-math.expm1(unseen)) * float(weigh(as_float(negative), weights).sum())
 
 
 class Moments:

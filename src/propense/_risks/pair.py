@@ -1,16 +1,18 @@
 """The risk of both predictors."""
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
-from propense._maths.arrays import Rows, namespace, weigh
-from propense._maths.formulas import PAIR, PAIR_SQUARE
+from propense._maths.arrays import Rows, as_float, namespace, weigh
+from propense._maths.formulas import KNOWN_PAIR, PAIR, PAIR_SQUARE
 from propense._maths.linear import places
-from propense._risks.base import Majoriser, Matrix, Moments, Vector, diagonal, total_weight
+from propense._risks.base import Majoriser, Matrix, Moments, Vector, cost_of_knowing, diagonal, total_weight
 
 __all__ = ["PairRisk"]
 
@@ -20,6 +22,9 @@ class PairRisk:
 
     The Hessian is at most that of two logistic regressions side by side: the term −log(1 + eᵃ + eᵇ), the only one
     that holds both, is concave. With a `level`, a row of p numbers, ½·(levelᵀγ)² is added.
+
+    With `negative`, rows that are known to be so, the risk is that of what is known: who is labelled, and who negative,
+    as 1 − eᵘ of all negatives are; u is the `unseen`.
     """
 
     def __init__(
@@ -28,12 +33,18 @@ class PairRisk:
         labelled: Rows,
         *,
         columns: NDArray[np.intp] | None = None,
+        negative: Rows | None = None,
+        unseen: float = 0.0,
         weights: Rows | None = None,
         ridge: float | Vector = 0.0,
         propensity_ridge: float | Vector = 0.0,
         level: Vector | None = None,
     ) -> None:
-        self._design, self._rows, self._weights = design, (design.hold(labelled),), weights
+        self._design, self._weights = design, weights
+        self._rows: tuple[Rows, ...] = (design.hold(labelled),)
+        self._formula, self._constant = PAIR, 0.0
+        if negative is not None:
+            self._know(design.hold(negative), unseen)
         p = design.shape[1]
         # Where γ's coefficients stand among β's.
         self._places = places(columns, p)
@@ -47,6 +58,18 @@ class PairRisk:
         # (levelᵀγ)² is at most q·Σ(levelⱼγⱼ)².
         bound = ridges[1] + q * self._level[p:] ** 2
         self._bounds = Majoriser(moments, ridges[0]), Majoriser(moments, bound, self._places)
+
+    def _know(self, negative: Rows, unseen: float) -> None:
+        labelled = self._rows[0]
+        self._formula = KNOWN_PAIR
+        self._rows = labelled, negative, self._design.hold(as_float(labelled) * 0.0 + unseen)
+        self._constant = cost_of_knowing(negative, self._weights, unseen)
+
+    def holding(self, unseen: float) -> Self:
+        """The same risk with another share of the negatives known."""
+        moved = copy.copy(self)
+        moved._know(self._rows[1], unseen)
+        return moved
 
     @cached_property
     def total_weight(self) -> float:
@@ -69,16 +92,16 @@ class PairRisk:
 
     def value_gradient(self, coef: Vector) -> tuple[float, Vector]:
         both = np.column_stack(self.split(coef))
-        value, gradient = self._design.sweep(PAIR, both, self._rows, self._weights)
+        value, gradient = self._design.sweep(self._formula, both, self._rows, self._weights)
         penalty = self._pull(coef)
-        return value + 0.5 * float(penalty @ coef), self.join(*gradient.T) + penalty
+        return value + self._constant + 0.5 * float(penalty @ coef), self.join(*gradient.T) + penalty
 
     def gradient(self, coef: Vector) -> Vector:
         return self.value_gradient(coef)[1]
 
     def hessian(self, coef: Vector) -> Matrix:
         both = np.column_stack(self.split(coef))
-        own, cross, others = self._design.curve(PAIR, both, self._rows, self._weights)
+        own, cross, others = self._design.curve(self._formula, both, self._rows, self._weights)
         cross = cross[:, self._places]
         hessian = np.block([[own, cross], [cross.T, others[self._places][:, self._places]]])
         return hessian + np.diag(self._ridge) + np.outer(self._level, self._level)
@@ -87,7 +110,7 @@ class PairRisk:
         design = self._design
         a, b = (design.matvec(each) for each in self.split(coef))
         both = namespace(a).stack((a, b), axis=1)
-        curvatures = weigh(PAIR.curvature(both, *self._rows), self._weights)
+        curvatures = weigh(self._formula.curvature(both, *self._rows), self._weights)
         rows = [design.hold(curvatures[:, each]) for each in range(3)]
 
         def product(v: Vector) -> Vector:

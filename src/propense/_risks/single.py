@@ -6,7 +6,8 @@ from typing import Self
 from propense._designs import Design
 from propense._maths.arrays import Rows, as_float
 from propense._maths.double_logistic import class_log_odds_shift
-from propense._maths.formulas import JOINT, LOGISTIC
+from propense._maths.formulas import JOINT, KNOWN_JOINT, LOGISTIC
+from propense._maths.known_negatives import known_shift
 from propense._risks.base import Risk, Vector
 
 __all__ = ["JointRisk", "LogisticRisk"]
@@ -30,18 +31,41 @@ class LogisticRisk(Risk):
 
 
 class JointRisk(Risk):
-    """n·Qₙ as a function of one predictor, the other held at `other` = X @ (its coefficients)."""
+    """n·Qₙ as a function of one predictor, the other held at `other` = X @ (its coefficients).
+
+    With `negative`, rows that are known to be so: those that are, 1 − eᵘ of all negatives, cost −log(1−y), and u, the
+    `unseen`, shifts what is thought of the rest. Such a risk is one of y only, with e held.
+    """
 
     _formula = JOINT
 
     def __init__(
-        self, design: Design, labelled: Rows, other: Rows, *, weights: Rows | None = None, ridge: float = 0.0
+        self,
+        design: Design,
+        labelled: Rows,
+        other: Rows,
+        *,
+        negative: Rows | None = None,
+        unseen: float = 0.0,
+        weights: Rows | None = None,
+        ridge: float = 0.0,
     ) -> None:
-        super().__init__(design, (labelled, other, class_log_odds_shift(other, labelled)), weights, ridge)
+        if negative is not None:
+            self._formula = KNOWN_JOINT
+        super().__init__(design, _joint_rows(labelled, other, negative, unseen), weights, ridge)
 
-    def holding(self, other: Rows) -> Self:
+    def holding(self, other: Rows, unseen: float = 0.0) -> Self:
         """The same risk with the other predictor held elsewhere; the majoriser does not depend on it and is shared."""
         moved = copy.copy(self)
-        labelled = self._rows[0]
-        moved._rows = (labelled, other, self.design.hold(class_log_odds_shift(other, labelled)))
+        labelled, negative = self._rows[0], self._rows[3] if len(self._rows) > 3 else None
+        rows = _joint_rows(labelled, other, negative, unseen)
+        moved._rows = (*rows[:2], *(self.design.hold(each) for each in rows[2:]))
         return moved
+
+
+def _joint_rows(labelled: Rows, other: Rows, negative: Rows | None, unseen: float) -> tuple[Rows, ...]:
+    """What the formula takes."""
+    if negative is None:
+        return labelled, other, class_log_odds_shift(other, labelled)
+    everywhere = as_float(labelled) * 0.0 + unseen
+    return labelled, other, known_shift(other, labelled, negative, unseen), negative, everywhere

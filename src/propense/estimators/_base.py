@@ -14,18 +14,18 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design
+from propense._labels import fill_missing, read_labels
 from propense._maths.arrays import Rows, home
-from propense._maths.double_logistic import class_given_label, hidden_positive
+from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
-from propense.errors import DoubtfulFit, InvalidFeatures
+from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption
 from propense.estimators._doubts import GENERAL, Doubt, ask
 from propense.estimators._inputs import Sample, read_features, read_sample
-from propense.estimators._labels import fill_missing, read_labels
 from propense.estimators._options import Choice, Option, check_options
 from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor, ProductPredictor
 from propense.estimators._tally import take_tally
 
-__all__ = ["BasePUClassifier", "Model", "expected_share"]
+__all__ = ["BasePUClassifier", "Model"]
 
 Vector = NDArray[np.float64]
 
@@ -40,6 +40,8 @@ class Model:
     converged: bool
     risk_path: list[float]
     doubts: tuple[Doubt, ...] = ()
+    # log(1 − d), d the share of the negatives that are known to be; 0 where none are.
+    unseen: float = 0.0
 
 
 class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -65,7 +67,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _fit(self, sample: Sample) -> Model:
         """The method itself."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, known_negative: Any = None) -> Self:
         """Fit the two predictors.
 
         Parameters
@@ -74,20 +76,30 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             The features, finite. float32 is kept as it is.
         y : array-like of shape (n_samples,)
             Who is labelled: any two values, the larger of which is the label (1 of {0, 1}, True, "yes" of
-            {"no", "yes"}); or one value, with NaN, None, pandas NA or an empty string for the unlabelled.
+            {"no", "yes"}); or one value, with NaN, None, pandas NA or an empty string for the unlabelled; or two beside
+            such missing ones, of which the smaller is known to be negative.
         sample_weight : array-like of shape (n_samples,), default=None
             What each row counts for: weight 2 is the row twice, weight 0 is no row.
+        known_negative : bool array-like of shape (n_samples,), default=None
+            Who is known to be negative; in y they are as the unlabelled are. They are taken for a random part of the
+            negatives of this sample. `PGLin`, `SparseJoint`, `Oracle` and the published variants take none. Inside
+            meta-estimators ask for it with ``set_fit_request(known_negative=True)``.
 
         Returns
         -------
         self
         """
-        return self._fit_read(X, y, sample_weight, None)
+        return self._fit_read(X, y, sample_weight, None, known_negative)
 
-    def _fit_read(self, X: Any, y: Any, sample_weight: Any, propensity: Any) -> Self:
+    def _fit_read(self, X: Any, y: Any, sample_weight: Any, propensity: Any, known_negative: Any = None) -> Self:
         """Check, call the method, keep what it finds."""
         check_options(self, self._options)
-        sample, classes = read_sample(self, X, y, sample_weight, propensity, self._read_labels)
+        sample, classes = read_sample(self, X, y, sample_weight, propensity, self._read_labels, known_negative)
+        if sample.negative is not None and not self._takes_negatives():
+            raise InvalidOption(
+                f"{self} cannot use known negatives. PUClassifier(), SAREM(), LBE(), JointMLE(), JERM(), TM() and "
+                "KnownPropensity() can, and to Naive() every unlabelled row is one."
+            )
         try:
             model = self._fit(sample)
         except np.linalg.LinAlgError:
@@ -100,7 +112,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.n_iter_, self.converged_ = model.n_iter, model.converged
         self.risk_path_ = np.asarray(model.risk_path)
         a, b = self._rows_log_odds(sample, model)
-        self.prior_ = expected_share(sample, a, b)
+        self.prior_ = sample.share_positive(a, b, model.unseen)
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
         self.doubts_ = self._doubts(sample, model, a, b)
         if not model.converged:
@@ -232,9 +244,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         predictor = getattr(self, which)
         if not isinstance(predictor, LogisticPredictor | ProductPredictor):
-            raise AttributeError(
-                f"The {which[1:]} of this {type(self).__name__} is not linear: it has no coefficients."
-            )
+            raise AttributeError(f"The {which[1:]} of this {type(self).__name__} is not linear: no coefficients.")
         return predictor.coef.copy()
 
     def _classes_of(self, design: Design) -> Rows:
@@ -261,27 +271,30 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         columns = sample.propensity_columns
         features = sample.design.shape[1] - 1
         flexible = isinstance(model.posterior, ClassifierPredictor)
-        free = "collinear" in self._doubted
+        asked = self._asked()
         tally = take_tally(
             sample,
             a,
             b,
             method=type(self).__name__,
             features=features,
-            propensity_features=0 if not free else features if columns is None else len(columns),
+            propensity_features=(features if columns is None else len(columns)) * ("collinear" in asked),
             prior=self.prior_,
             frequency=self.label_frequency_,
             told_apart=columns is not None or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
             marked="Positive" if self._read_labels is not read_labels else "Labelled",
         )
-        return (*model.doubts, *ask(tally, self._doubted))
+        return (*model.doubts, *ask(tally, asked))
+
+    def _asked(self) -> tuple[str, ...]:
+        """The kinds of doubts to look into after a fit."""
+        return self._doubted
+
+    def _takes_negatives(self) -> bool:
+        """Whether the method can use rows that are known to be negative."""
+        return True
 
     @abstractmethod
     def _complaint(self) -> str:
         """What to say of a fit that did not converge, with a way out."""
-
-
-def expected_share(sample: Sample, a: Rows, b: Rows) -> float:
-    """The mean of P(Y=1 | x, s): 1 on the labelled, h(x) elsewhere, so that no label is doubted."""
-    return sample.mean(class_given_label(a, b, sample.labelled))

@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from propense._designs.dask_blocks import Blocks, hold, layer
 from propense._designs.dask_design import rows_of
+from propense._labels import LabelReader
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
 from propense.estimators._dask_summaries import (
     BlockOfX,
@@ -27,7 +28,6 @@ from propense.estimators._dask_summaries import (
     to_numbers,
 )
 from propense.estimators._host_inputs import HostReader
-from propense.estimators._labels import LabelReader
 
 __all__ = ["DaskReader"]
 

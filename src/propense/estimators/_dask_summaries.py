@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from propense._labels import Gaps, missing_values
 from propense.errors import InvalidFeatures
-from propense.estimators._labels import Gaps, missing_values
 from propense.estimators._readers import LARGEST
 
 __all__ = [

@@ -3,7 +3,10 @@
 import math
 from dataclasses import dataclass
 
-__all__ = ["STRONG", "Diagnosis"]
+__all__ = ["READINGS", "STRONG", "Diagnosis"]
+
+# Of the same labels: e constant; e as fitted; half of the steepness e's, as in PGLIN; the one in use.
+READINGS = ("constant", "free", "proportional", "shared")
 
 # Twice a log-likelihood: odds of 150 to 1, "very strong" by the scale of Kass and Raftery (1995).
 STRONG = 10.0

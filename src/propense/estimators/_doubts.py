@@ -13,20 +13,8 @@ from scipy.special import chdtrc
 
 from propense.estimators._tally import Tally
 
-__all__ = [
-    "GENERAL",
-    "KINDS",
-    "OF_CLASSES",
-    "OF_KNOWN",
-    "OF_LABELS",
-    "OF_RATIO",
-    "SYMMETRIC",
-    "Doubt",
-    "all_likely",
-    "ask",
-    "doubt_of",
-    "starts_disagree",
-]
+__all__ = ["GENERAL", "KINDS", "OF_CLASSES", "OF_KNOWN", "OF_LABELS", "OF_RATIO", "SYMMETRIC", "Doubt"]
+__all__ += ["all_likely", "ask", "doubt_of", "halves_disagree", "readings_differ", "starts_disagree"]
 
 
 @dataclass(frozen=True)
@@ -241,6 +229,35 @@ def starts_disagree(risks: Any, distances: Any, rows: float) -> str | None:
     )
 
 
+# So far apart, labels at random and labels that follow the class tell of few positives and of many.
+_WIDE = 0.15
+
+
+def readings_differ(priors: dict[str, float]) -> str | None:
+    """How many are positive depends on how the climb of the labels' curve is shared out, and no label tells."""
+    low, high = priors["constant"], priors["shared"]
+    if high - low <= _WIDE:
+        return None
+    return (
+        f"The labels leave open whether {low:.0%} or {high:.0%} of the rows are positive (diagnosis_.priors): rely "
+        "on the order of the rows more than on prior_ and the cut. Name propensity_features, or mark known negatives."
+    )
+
+
+# One row in five is called otherwise by the other half of the data.
+_AGREED = 0.8
+
+
+def halves_disagree(stability: float) -> str | None:
+    """Fits to two halves of the rows do not call the same rows positive."""
+    if not stability < _AGREED:
+        return None
+    return (
+        f"Fits to two halves of the rows agree on {stability:.0%} of the rows (diagnosis_.stability): there is too "
+        "little to learn from. Label more rows, take fewer columns, or raise ridge."
+    )
+
+
 # Those that follow from a tally, in the order in which they are told.
 _FROM_TALLY: dict[str, Callable[[Tally], str | None]] = {
     function.__name__: function
@@ -252,7 +269,7 @@ _FROM_TALLY: dict[str, Callable[[Tally], str | None]] = {
 # Every doubt there is.
 KINDS: dict[str, Callable[..., str | None]] = {
     **_FROM_TALLY,
-    **{function.__name__: function for function in (all_likely, starts_disagree)},
+    **{function.__name__: function for function in (all_likely, starts_disagree, readings_differ, halves_disagree)},
 }
 
 # Which to ask of whom. Of a mere regression of the label or of the class, and where the propensity is known or is a

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._maths.arrays import as_float, namespace
-from propense._maths.double_logistic import class_given_label, joint_loss
-from propense._maths.logistic import sigmoid
+from propense._maths.logistic import sigmoid, softplus
 from propense._risks import PairRisk
 from propense._solvers import gradient_norm
 from propense.estimators._base import Model
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
+from propense.estimators._negatives import expected_share, first_share, fit_complete, is_complete, observed_loss
 from propense.estimators._predictors import LogisticPredictor, Predictor
 
 __all__ = [
@@ -50,6 +50,8 @@ class Pair:
     posterior: Predictor
     propensity: Predictor
     converged: bool = True
+    # log(1 − d), d the share of the negatives that are known to be; 0 where none are.
+    unseen: float = 0.0
 
 
 def balanced_start(sample: Sample, learners: Learners) -> Pair:
@@ -60,7 +62,9 @@ def balanced_start(sample: Sample, learners: Learners) -> Pair:
     balanced = share + (1.0 - 2.0 * share) * as_float(labelled)
     posterior, _ = learners.posterior.fit(design, labelled, weights * balanced)
     weights = weights * namespace(labelled).where(labelled, 1.0, sigmoid(sample.log_odds(posterior)))
-    return Pair(posterior, learners.propensity.fit(design, labelled, weights)[0])
+    if sample.negative is not None:
+        weights = weights * as_float(~sample.negative)
+    return Pair(posterior, learners.propensity.fit(design, labelled, weights)[0], unseen=first_share(sample))
 
 
 def log_odds(sample: Sample, pair: Pair, bound: float = math.inf) -> tuple[Any, Any]:
@@ -71,7 +75,7 @@ def log_odds(sample: Sample, pair: Pair, bound: float = math.inf) -> tuple[Any, 
 
 def expected_class(sample: Sample, pair: Pair, bound: float = math.inf) -> Any:
     """The E-step: P(Y=1 | x, s) of every row."""
-    return sample.design.hold(class_given_label(*log_odds(sample, pair, bound), sample.labelled))
+    return sample.design.hold(sample.expected(*log_odds(sample, pair, bound), pair.unseen))
 
 
 def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math.inf) -> Pair:
@@ -80,11 +84,13 @@ def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math
     weights = expected if sample.weights is None else sample.weights * expected
     posterior, fitted = learners.posterior.fit(sample.design, expected, sample.weights, pair.posterior)
     propensity, also = learners.propensity.fit(sample.design, sample.labelled, weights, pair.propensity)
-    return Pair(posterior, propensity, fitted and also)
+    return Pair(posterior, propensity, fitted and also, expected_share(sample, expected))
 
 
 def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_iter: int) -> Model:
     """Rounds until they come to rest; the penalised observed risk never rises where both predictors are logistic."""
+    if is_complete(sample):
+        return fit_complete(sample, learners.posterior)
     linear = learners.posterior.estimator is None and learners.propensity.estimator is None
     watch: _Watch = _LogisticWatch(sample, learners) if linear else _AnyWatch(sample)
     path: list[float] = []
@@ -96,7 +102,7 @@ def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_it
         if unrest <= tol or len(path) == max_iter:
             break
         begun = watch.ahead(begun, pair, value)
-    return Model(pair.posterior, pair.propensity, len(path), unrest <= tol and pair.converged, path)
+    return Model(pair.posterior, pair.propensity, len(path), unrest <= tol and pair.converged, path, unseen=pair.unseen)
 
 
 def stopped_short(estimator: Any) -> str:
@@ -126,10 +132,13 @@ class _LogisticWatch:
     """
 
     def __init__(self, sample: Sample, learners: Learners) -> None:
+        self._sample = sample
         self._risk = PairRisk(
             sample.design,
             sample.labelled,
             columns=learners.propensity.columns,
+            negative=sample.negative,
+            unseen=first_share(sample),
             weights=sample.weights,
             ridge=learners.posterior.ridge,
             propensity_ridge=learners.propensity.ridge,
@@ -138,8 +147,16 @@ class _LogisticWatch:
         self._moves: list[NDArray[np.float64]] = []
 
     def measure(self, pair: Pair) -> tuple[float, float]:
-        value, gradient = self._risk.value_gradient(self._join(pair))
-        return value / self._risk.total_weight, gradient_norm(self._risk, gradient)
+        if self._sample.negative is None:
+            value, gradient = self._risk.value_gradient(self._join(pair))
+            return value / self._risk.total_weight, gradient_norm(self._risk, gradient)
+        risk = self._risk.holding(pair.unseen)
+        value, gradient = risk.value_gradient(self._join(pair)[:-1])
+        # The derivative in the log-odds of d, per row.
+        expected = self._sample.weight_of(1.0 - expected_class(self._sample, pair))
+        known = self._sample.weight_of(self._sample.negative)
+        drift = abs(known + math.expm1(pair.unseen) * expected) / risk.total_weight
+        return value / risk.total_weight, max(gradient_norm(risk, gradient), drift)
 
     def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
         self._begun = [*self._begun, self._join(begun)][-_MEMORY:]
@@ -149,8 +166,7 @@ class _LogisticWatch:
         turns = np.diff(self._moves, axis=0).T
         shares = np.linalg.lstsq(turns, self._moves[-1], rcond=1e-10)[0]
         theta = self._join(ended) - (np.diff(self._begun, axis=0).T + turns) @ shares
-        beta, gamma = self._risk.split(theta)
-        pair = Pair(LogisticPredictor(beta), LogisticPredictor(gamma))
+        pair = self._part(theta)
         if self.measure(pair)[0] <= value:
             return pair
         # Where it misleads, what was learnt so far is of no use either.
@@ -158,7 +174,17 @@ class _LogisticWatch:
         return ended
 
     def _join(self, pair: Pair) -> NDArray[np.float64]:
-        return self._risk.join(pair.posterior.coef, pair.propensity.coef)  # type: ignore[attr-defined]
+        """β and γ; where negatives are known also the log-odds of their share d, without bounds as they are."""
+        theta = self._risk.join(pair.posterior.coef, pair.propensity.coef)  # type: ignore[attr-defined]
+        return theta if pair.unseen == 0.0 else np.append(theta, math.log(math.expm1(-pair.unseen)))
+
+    def _part(self, theta: NDArray[np.float64]) -> Pair:
+        if self._sample.negative is None:
+            beta, gamma = self._risk.split(theta)
+            return Pair(LogisticPredictor(beta), LogisticPredictor(gamma))
+        beta, gamma = self._risk.split(theta[:-1])
+        # log(1 − d) = −log(1 + e^(log-odds of d)).
+        return Pair(LogisticPredictor(beta), LogisticPredictor(gamma), unseen=-float(softplus(theta[-1])))
 
 
 class _AnyWatch:
@@ -171,9 +197,9 @@ class _AnyWatch:
     def measure(self, pair: Pair) -> tuple[float, float]:
         sample = self._sample
         a, b = log_odds(sample, pair)
-        before, self._expected = self._expected, class_given_label(a, b, sample.labelled)
+        before, self._expected = self._expected, sample.expected(a, b, pair.unseen)
         unrest = math.inf if before is None else sample.mean(abs(self._expected - before))
-        return sample.mean(joint_loss(a, b, sample.labelled)), unrest
+        return observed_loss(sample, a, b, pair.unseen), unrest
 
     def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
         return ended

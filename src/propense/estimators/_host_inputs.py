@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from propense._labels import LabelReader
 from propense._maths.arrays import home
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
-from propense.estimators._labels import LabelReader
 from propense.estimators._readers import LARGEST, place
 
 __all__ = ["HostReader"]

@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, as_design
+from propense._labels import LabelReader, read_classes, read_third
 from propense._maths.arrays import as_float, library_of
+from propense._maths.double_logistic import class_given_label
+from propense._maths.known_negatives import known_shift
+from propense._maths.logistic import sigmoid
 from propense.errors import (
     InvalidLabels,
     InvalidOption,
@@ -20,7 +24,6 @@ from propense.errors import (
     NoUnlabelledInstances,
 )
 from propense.estimators._host_inputs import HostReader
-from propense.estimators._labels import LabelReader
 from propense.estimators._predictors import Predictor
 from propense.estimators._readers import Reader
 
@@ -45,6 +48,8 @@ class Sample:
         e(x), where the user knows it.
     propensity_columns : int ndarray, or None
         The features that e may depend on; None is all.
+    negative : bool Rows of length n, or None
+        Who is known to be negative; None where nobody is.
     """
 
     design: Design
@@ -53,6 +58,26 @@ class Sample:
     rows: Any
     propensity: Any = None
     propensity_columns: NDArray[np.intp] | None = None
+    negative: Any = None
+
+    @property
+    def unlabelled(self) -> Any:
+        """Of whom nothing is known: neither labelled nor known to be negative."""
+        return ~self.labelled if self.negative is None else ~(self.labelled | self.negative)
+
+    def expected(self, a: Any, b: Any, unseen: float = 0.0) -> Any:
+        """P(Y=1 | x, what is known): 1 on the labelled, 0 on known negatives, h(x) elsewhere.
+
+        `unseen` is log(1 − d), d the chance that a negative is known to be one: where many are, fewer are left among
+        the rest.
+        """
+        if self.negative is None:
+            return class_given_label(a, b, self.labelled)
+        return sigmoid(a - known_shift(b, self.labelled, self.negative, unseen))
+
+    def share_positive(self, a: Any, b: Any, unseen: float = 0.0) -> float:
+        """The mean of `expected`: the estimated P(Y=1)."""
+        return self.mean(self.expected(a, b, unseen))
 
     def numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
         """The user's row numbers for ours."""
@@ -72,6 +97,14 @@ class Sample:
             return self.design, self.labelled, as_float(mask) if self.weights is None else self.weights * mask
         weights = None if self.weights is None else self.weights[mask]
         return self.design.take(mask), self.labelled[mask], weights
+
+    def part(self, mask: Any) -> "Sample":
+        """The sample of the rows of a mask, as in `among`; nothing is known of their propensity."""
+        design, labelled, weights = self.among(mask)
+        negative = self.negative
+        if negative is not None and design is not self.design:
+            negative = negative[mask]
+        return Sample(design, labelled, weights, None, None, self.propensity_columns, negative)
 
     @property
     def total_weight(self) -> float:
@@ -93,29 +126,42 @@ class Sample:
 
 
 def read_sample(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, propensity: Any, read_labels: LabelReader
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    propensity: Any,
+    read_labels: LabelReader,
+    known_negative: Any = None,
 ) -> tuple[Sample, NDArray[Any]]:
     """Check what was passed to fit; return the sample and the two classes."""
     reader = _reader_of(X)
     features = reader.read_matrix(estimator, X, reset=True)
     if y is None:
         raise InvalidLabels(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    if known_negative is None and library_of(y) not in ("dask", "dask_expr") and read_labels is not read_classes:
+        y, known_negative = read_third(y)
     labelled, classes = reader.read_labels(y, features, read_labels)
     weights = None if sample_weight is None else _read_weights(reader, sample_weight, features)
     if propensity is not None:
         propensity = _read_propensity(reader, propensity, features, labelled)
+    negative = None if known_negative is None else _read_negative(reader, known_negative, features, labelled)
     design, rows = as_design(features), None
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
         design = design.take(weights > 0)
-        rows, labelled, weights, propensity = reader.keep(weights > 0, labelled, weights, propensity)
+        rows, labelled, weights, propensity, negative = reader.keep(
+            weights > 0, labelled, weights, propensity, negative
+        )
         if not bool(labelled.any()):
             raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
         if bool(labelled.all()):
             raise NoUnlabelledInstances(
                 f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
             )
-    return Sample(design, labelled, weights, rows, propensity, _read_columns(estimator)), classes
+    if negative is not None and not bool(negative.any()):
+        negative = None
+    return Sample(design, labelled, weights, rows, propensity, _read_columns(estimator), negative), classes
 
 
 def read_features(estimator: Any, X: Any) -> Design:
@@ -168,6 +214,21 @@ def _read_propensity(reader: Reader, propensity: Any, features: Any, labelled: A
             "have."
         )
     return values
+
+
+def _read_negative(reader: Reader, known_negative: Any, features: Any, labelled: Any) -> Any:
+    values = reader.read_numbers("known_negative", "Known negatives", known_negative, features, InvalidLabels)
+    neither = (values != 0) & (values != 1)
+    if bool(neither.any()):
+        first = _first(neither)
+        raise InvalidLabels(
+            f"known_negative is {float(values[first]):g} at row {first}; it is 1 or True for rows that are known to be "
+            "negative, else 0 or False."
+        )
+    both = labelled & (values == 1)
+    if bool(both.any()):
+        raise InvalidLabels(f"Row {_first(both)} is labelled and a known_negative at once; it can be one of the two.")
+    return values == 1
 
 
 def _first(mask: Any) -> int:

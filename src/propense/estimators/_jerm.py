@@ -14,6 +14,7 @@ from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._likely import best_rows, fit_propensity_on, rows_above, rows_from
 from propense.estimators._logistic import fit_logistic, solver_named
+from propense.estimators._negatives import first_share, fit_complete, is_complete, unseen_share
 from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor, Predictor
 from propense.estimators._spies import Spies, find_spies, spy_threshold
@@ -187,10 +188,14 @@ class JERM(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         design = sample.design
+        if is_complete(sample):
+            self.spies_, self.positives_path_ = np.array([], dtype=np.intp), np.array([sample.mean(sample.labelled)])
+            return fit_complete(sample, Learner(ridge=self.ridge))
         spies = find_spies(sample, self.spy_sample, self.random_state)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
-        risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
+        known = {"negative": sample.negative, "unseen": first_share(sample)}
+        risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge, **known)
         learner = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         beta = np.zeros(design.shape[1])
         model: Predictor = LogisticPredictor(naive.coef)
@@ -211,12 +216,14 @@ class JERM(BasePUClassifier):
             if not same:
                 model, settled = fit_propensity_on(sample, likely, learner, model)
                 propensity = sample.log_odds(model)
-                risk = risk.holding(propensity)
+            unseen = unseen_share(sample, class_log_odds, propensity)
+            if not same or sample.negative is not None:
+                risk = risk.holding(propensity, unseen)
         self.spies_ = sample.numbers(np.unique(spies.rows))
         self.positives_path_ = np.asarray(shares)
         converged = repeats and settled and solution.converged
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or SAREM beside it."))
-        return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts)
+        return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, unseen)
 
     def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
         """β given e (line 5)."""
@@ -235,7 +242,7 @@ class JERM(BasePUClassifier):
             return rows_from(sample, hidden, threshold)
         # Strictly above, as in the authors' code: the lowest spy stays out.
         likely = rows_above(sample, hidden, threshold)
-        if sample.weight_of(likely) < _FEWEST < sample.weight_of(~sample.labelled):
+        if sample.weight_of(likely) < _FEWEST < sample.weight_of(sample.unlabelled):
             return best_rows(sample, class_log_odds, _FALLBACK)
         return likely
 

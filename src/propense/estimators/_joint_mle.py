@@ -13,7 +13,9 @@ from propense._solvers import SOLVERS, Solution, projected
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._doubts import SYMMETRIC, doubt_of, starts_disagree
 from propense.estimators._inputs import Sample
+from propense.estimators._learners import Learner
 from propense.estimators._logistic import fit_logistic, solver_named
+from propense.estimators._negatives import first_share, fit_complete, is_complete, settle_pair
 from propense.estimators._options import Choice, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor
 from propense.estimators._tally import effective_rows
@@ -142,16 +144,21 @@ class JointMLE(BasePUClassifier):
         self.random_state = random_state
 
     def _fit(self, sample: Sample) -> Model:
+        if self.radius is None and is_complete(sample):
+            return self._fit_complete(sample)
         risk = PairRisk(
             sample.design,
             sample.labelled,
             columns=sample.propensity_columns,
+            negative=sample.negative,
+            unseen=first_share(sample),
             weights=sample.weights,
             ridge=self.ridge,
             propensity_ridge=self.ridge,
         )
-        solutions = [self._search(risk, risk.join(*start)) for start in self._starts(sample)]
-        solutions.sort(key=lambda solution: solution.value)
+        found = [settle_pair(sample, risk, risk.join(*start), self._search) for start in self._starts(sample)]
+        found.sort(key=lambda each: each[0].value)
+        solutions = [solution for solution, _ in found]
         pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]
         self.starts_ = _summary(sample, solutions, pairs)
         risks, distances = self.starts_["risk"], self.starts_["distance"]
@@ -163,7 +170,16 @@ class JointMLE(BasePUClassifier):
             converged=solutions[0].converged,
             risk_path=self.starts_["risk"][::-1].tolist(),
             doubts=doubt_of("starts_disagree", starts_disagree(risks, distances, effective_rows(sample))),
+            unseen=found[0][1],
         )
+
+    def _fit_complete(self, sample: Sample) -> Model:
+        """The one minimiser there is where every class is known."""
+        model = fit_complete(sample, Learner(ridge=self.ridge))
+        beta, gamma = (each.coef for each in (model.posterior, model.propensity))  # type: ignore[attr-defined]
+        solution = Solution(beta, model.risk_path[0] * sample.total_weight, 0.0, 1, model.converged)
+        self.starts_ = _summary(sample, [solution], [(beta, gamma, 0)])
+        return model
 
     def _starts(self, sample: Sample) -> list[tuple[Vector, Vector]]:
         """The naive y with e = ½, then halves of the naive log-odds pulled apart in random directions."""
@@ -191,8 +207,10 @@ class JointMLE(BasePUClassifier):
 
     def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
         """The factor of larger ℓ1 norm first, and which it was."""
-        # The intercepts say how many, not how steep, and do not count; columns of their own tell the factors apart.
-        if sample.propensity_columns is not None or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
+        # The intercepts say how many, not how steep, and do not count; columns of their own, and known negatives, tell
+        # the factors apart.
+        told = sample.propensity_columns is not None or sample.negative is not None
+        if told or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
             return beta, gamma, 0
         return gamma, beta, 1
 

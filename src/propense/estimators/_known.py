@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from propense._maths.arrays import Rows
 from propense._maths.logistic import logit
-from propense._risks import JointRisk, Risk
+from propense._risks import JointRisk
+from propense._solvers import SOLVERS
 from propense.estimators._base import Model
 from propense.estimators._doubts import OF_KNOWN
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
-from propense.estimators._logistic import LogisticClassifier
+from propense.estimators._logistic import LogisticClassifier, solver_named
+from propense.estimators._negatives import first_share, settle, unseen_share
 from propense.estimators._predictors import LogisticPredictor, Predictor, certain
 
 __all__ = ["KnownPropensity"]
@@ -101,7 +103,9 @@ class KnownPropensity(LogisticClassifier):
         super().__init__(decision=decision, ridge=ridge, solver=solver, tol=tol, max_iter=max_iter)
         self.propensity_features = propensity_features
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, propensity: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, propensity: Any = None, *, known_negative: Any = None
+    ) -> Self:
         """Fit y(x), e(x) being known.
 
         Parameters
@@ -116,6 +120,8 @@ class KnownPropensity(LogisticClassifier):
             e(x) of every row, from 0 to 1, above 0 where there is a label; one number is the same for all. Without it
             every positive is taken to be labelled, which is `Naive`, with a warning. Inside meta-estimators ask for
             it with ``set_fit_request(propensity=True)``.
+        known_negative : bool array-like of shape (n_samples,), default=None
+            Who is known to be negative, as in every estimator here.
 
         Returns
         -------
@@ -127,11 +133,33 @@ class KnownPropensity(LogisticClassifier):
                 stacklevel=2,
             )
             propensity = 1.0
-        return self._fit_read(X, y, sample_weight, propensity)
+        return self._fit_read(X, y, sample_weight, propensity, known_negative)
 
-    def _risk(self, sample: Sample) -> Risk:
+    def _fit(self, sample: Sample) -> Model:
+        if sample.negative is None:
+            return super()._fit(sample)
+        design, b = sample.design, sample.design.hold(logit(sample.propensity))
+        solution, unseen = settle(
+            sample,
+            self._risk(sample),
+            np.zeros(design.shape[1]),
+            lambda risk, start: SOLVERS[solver_named(self.solver)](risk, start, tol=self.tol, max_iter=self.max_iter),
+            lambda coef: unseen_share(sample, design.matvec(coef), b),
+            lambda risk, unseen: risk.holding(b, unseen),
+        )
+        posterior, propensity = self._predictors(sample, solution.coef)
+        path = [solution.value / sample.total_weight]
+        return Model(posterior, propensity, max(solution.n_iter, 1), solution.converged, path, unseen=unseen)
+
+    def _risk(self, sample: Sample) -> JointRisk:
         return JointRisk(
-            sample.design, sample.labelled, logit(sample.propensity), weights=sample.weights, ridge=self.ridge
+            sample.design,
+            sample.labelled,
+            logit(sample.propensity),
+            negative=sample.negative,
+            unseen=first_share(sample),
+            weights=sample.weights,
+            ridge=self.ridge,
         )
 
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:

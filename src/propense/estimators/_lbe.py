@@ -27,6 +27,7 @@ from propense.estimators._em import (
 )
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
+from propense.estimators._negatives import first_share
 from propense.estimators._options import Choice, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor
 
@@ -165,7 +166,7 @@ class LBE(BasePUClassifier):
             # explain, and the rounds would stay there.
             return balanced_start(sample, learners)
         naive, _ = learners.posterior.fit(sample.design, sample.labelled, sample.weights)
-        return Pair(naive, LogisticPredictor(np.zeros(sample.design.shape[1])))
+        return Pair(naive, LogisticPredictor(np.zeros(sample.design.shape[1])), unseen=first_share(sample))
 
     def _fit_published(self, sample: Sample, ridge: float, propensity_ridge: float, rounds: int) -> Model:
         design, labelled, weights = sample.design, sample.labelled, sample.weights
@@ -195,6 +196,10 @@ class LBE(BasePUClassifier):
         for _ in range(_PRETRAINING):
             beta = adam.step(beta, naive.gradient(beta) / sample.total_weight)
         return np.asarray(beta)
+
+    def _takes_negatives(self) -> bool:
+        # What the published variants did is what they are there to repeat.
+        return self.variant == "em"
 
     def _complaint(self) -> str:
         return stopped_short(self)

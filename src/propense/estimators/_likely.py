@@ -17,25 +17,25 @@ _TIE = 1e-10
 
 def rows_above(sample: Sample, values: Any, threshold: float) -> Any:
     """The unlabelled rows whose value is above the threshold."""
-    return ~sample.labelled & (values > threshold + _tie(threshold))
+    return sample.unlabelled & (values > threshold + _tie(threshold))
 
 
 def rows_from(sample: Sample, values: Any, threshold: float) -> Any:
     """The unlabelled rows whose value is at the threshold or above."""
-    return ~sample.labelled & (values >= threshold - _tie(threshold))
+    return sample.unlabelled & (values >= threshold - _tie(threshold))
 
 
 def best_rows(sample: Sample, values: Any, count: float) -> Any:
     """The unlabelled rows with the highest values, down to the one at which their weights reach `count`."""
-    candidates, weights = sample.gather(partial(_best, count=count), values, sample.labelled)
+    candidates, weights = sample.gather(partial(_best, count=count), values, sample.unlabelled)
     order = np.argsort(-candidates)
     position = min(int(np.searchsorted(np.cumsum(weights[order]), count)), len(order) - 1)
     return rows_from(sample, values, float(candidates[order[position]]))
 
 
-def _best(values: Any, labelled: Any, weights: Any, *, count: float) -> tuple[Any, Any]:
+def _best(values: Any, unlabelled: Any, weights: Any, *, count: float) -> tuple[Any, Any]:
     """The values and weights of the best unlabelled rows, as many as may be needed for a weight of `count`."""
-    values, weights = values[~labelled], weights[~labelled]
+    values, weights = values[unlabelled], weights[unlabelled]
     if len(values) == 0:
         return values, weights
     order = (-values).argsort()

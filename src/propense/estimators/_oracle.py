@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
+from propense._labels import read_classes
 from propense.estimators._doubts import OF_CLASSES
-from propense.estimators._labels import read_classes
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["Oracle"]
@@ -67,3 +67,6 @@ class Oracle(LogisticClassifier):
 
     _read_labels = staticmethod(read_classes)
     _doubted: ClassVar[tuple[str, ...]] = OF_CLASSES
+
+    def _takes_negatives(self) -> bool:
+        return False

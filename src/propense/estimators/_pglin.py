@@ -87,6 +87,9 @@ class PGLin(LogisticClassifier):
 
     _doubted: ClassVar[tuple[str, ...]] = OF_RATIO
 
+    def _takes_negatives(self) -> bool:
+        return False
+
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
         log_largest = float(_log_chance(sample.design, coef).max())
         self.largest_ = math.exp(log_largest)

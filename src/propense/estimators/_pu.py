@@ -1,48 +1,28 @@
 """PUClassifier: the estimator to reach for first."""
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from propense._designs import column_scales
 from propense._maths.arrays import as_float
-from propense._maths.logistic import logit, sigmoid
-from propense._risks import LogisticRisk, PairRisk
-from propense._solvers import SOLVERS, Solution
-from propense.estimators._base import BasePUClassifier, Model, expected_share
-from propense.estimators._diagnosis import STRONG, Diagnosis
+from propense._maths.logistic import logit
+from propense._solvers import SOLVERS
+from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._diagnosis import READINGS, STRONG, Diagnosis
+from propense.estimators._doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
 from propense.estimators._inputs import Sample
-from propense.estimators._logistic import solver_named
+from propense.estimators._label_curve import Curve, CurveFitter, readings
+from propense.estimators._learners import Learner
+from propense.estimators._negatives import fit_complete, is_complete
 from propense.estimators._options import Choice, Count, Number, Option, Seed
-from propense.estimators._predictors import LogisticPredictor, Predictor, ProductPredictor
+from propense.estimators._predictors import Predictor
 
 __all__ = ["PUClassifier"]
 
-Vector = NDArray[np.float64]
-
-# How near to its end the regression that the searches start from is followed.
-_ROUGH = 1e-3
-_NONE = np.empty(0, dtype=np.intp)
-# The ridge on e's log-odds at the mean row: keeps the height of the label curve off 1, where nothing would stop it.
-_LEVEL_RIDGE = 1.0
 # What e gets of the steepness along βᵀx is 2k⁴/(1 + 2k⁴), k being the height: next to nothing where the curve of the
 # labels levels off at a half, two thirds where it climbs to 1.
 _CLIMB, _POWER = 2.0, 4
-
-
-@dataclass(frozen=True)
-class _Curve:
-    """σ(βᵀx)·σ(γᵀx), the chance of a label, as far as the labels tell; `height` is e where it is held constant."""
-
-    beta: Vector
-    gamma: Vector
-    height: float
-    constant: Solution
-    free: Solution
 
 
 class PUClassifier(BasePUClassifier):
@@ -177,107 +157,72 @@ class PUClassifier(BasePUClassifier):
         self.random_state = random_state
 
     def _fit(self, sample: Sample) -> Model:
-        curve = self._curve(sample)
+        if is_complete(sample):
+            return self._fit_complete(sample)
+        curve = self._fitter().fit(sample)
         share = self._share(sample, curve)
-        posterior, propensity = _readings(curve.beta, curve.gamma, share)
-        self.diagnosis_ = self._diagnose(sample, curve, share)
+        self.diagnosis_ = found = self._diagnose(sample, curve, share)
         return Model(
-            posterior,
-            propensity,
+            *readings(curve.beta, curve.gamma, share),
             n_iter=max(curve.free.n_iter, 1),
             converged=curve.constant.converged and curve.free.converged,
-            risk_path=[found.value / sample.total_weight for found in (curve.constant, curve.free)],
+            risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
+            doubts=(
+                *doubt_of("readings_differ", readings_differ(found.priors) if share else None),
+                *doubt_of("halves_disagree", halves_disagree(found.stability)),
+            ),
+            unseen=curve.unseen,
         )
 
-    def _curve(self, sample: Sample) -> _Curve:
-        """The two logistic curves: e constant, then e free from there."""
-        flat = self._risk(sample, _NONE)
-        naive = LogisticRisk(
-            sample.design,
-            sample.labelled,
-            weights=sample.weights,
-            ridge=self.ridge * column_scales(sample.design, sample.weights)[1],
-        )
-        p = sample.design.shape[1]
-        begun = SOLVERS["newton"](naive, np.zeros(p), tol=_ROUGH, max_iter=self.max_iter).coef
-        constant = self._search(flat, flat.join(begun, np.zeros(p)))
-        beta, gamma = flat.split(constant.coef)
-        height = float(sigmoid(gamma[0]))
-        if sample.propensity_columns is not None and not len(sample.propensity_columns):
-            return _Curve(beta, gamma, height, constant, constant)
-        risk = self._risk(sample, sample.propensity_columns)
-        free = self._search(risk, risk.join(beta, gamma))
-        return _Curve(*risk.split(free.coef), height, constant, free)
+    def _fit_complete(self, sample: Sample) -> Model:
+        """The regression of the class, which is known of every row."""
+        priors = dict.fromkeys(READINGS, sample.mean(sample.labelled))
+        self.diagnosis_ = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan)
+        return fit_complete(sample, Learner(ridge=self.ridge))
 
-    def _risk(self, sample: Sample, columns: NDArray[np.intp] | None) -> PairRisk:
-        """The risk of the labels, e's slopes over `columns`."""
-        means, squares = column_scales(sample.design, sample.weights)
-        if columns is None:
-            ridge = self.shrinkage * math.sqrt(sample.total_weight) * squares
-        else:
-            ridge = self.ridge * squares[columns]
-        return PairRisk(
-            sample.design,
-            sample.labelled,
-            columns=columns,
-            weights=sample.weights,
-            ridge=self.ridge * squares,
-            propensity_ridge=ridge,
-            level=math.sqrt(_LEVEL_RIDGE) * np.append(1.0, means),
-        )
+    def _fitter(self) -> CurveFitter:
+        return CurveFitter(self.ridge, self.shrinkage, self.solver, self.tol, self.max_iter)
 
-    def _search(self, risk: PairRisk, start: Vector) -> Solution:
-        return SOLVERS[solver_named(self.solver)](risk, start, tol=self.tol, max_iter=self.max_iter)
-
-    def _share(self, sample: Sample, curve: _Curve) -> float:
+    def _share(self, sample: Sample, curve: Curve) -> float:
         """What e gets of the steepness along βᵀx."""
         if self.share is not None:
             return float(self.share)
-        if sample.propensity_columns is not None or self._evidence(sample, curve) > STRONG:
+        # Columns that are named, evidence, or known negatives tell y from e.
+        if sample.propensity_columns is not None or curve.evidence > STRONG or sample.negative is not None:
             return 0.0
         climb = _CLIMB * curve.height**_POWER
         return climb / (1.0 + climb)
 
-    def _evidence(self, sample: Sample, curve: _Curve) -> float:
-        """For an e of its own: twice the fall of the risk, less 2 for each slope."""
-        slopes = len(curve.beta) - 1 if sample.propensity_columns is None else len(sample.propensity_columns)
-        return 2.0 * (curve.constant.value - curve.free.value - slopes)
-
-    def _diagnose(self, sample: Sample, curve: _Curve, share: float) -> Diagnosis:
+    def _diagnose(self, sample: Sample, curve: Curve, share: float) -> Diagnosis:
         """What the answer rests on."""
-        p = len(curve.beta)
-        flat, height = curve.constant.coef[:p], np.append(curve.constant.coef[p], np.zeros(p - 1))
-        readings = {
-            "constant": _readings(flat, height, 0.0),
-            "free": _readings(curve.beta, curve.gamma, 0.0),
-            "proportional": _readings(curve.beta, curve.gamma, 0.5),
-            "shared": _readings(curve.beta, curve.gamma, share),
-        }
+        free = curve.beta, curve.gamma
+        pairs = (*curve.flat, 0.0), (*free, 0.0), (*free, 0.5), (*free, share)
+        priors = [_prior(sample, *readings(*pair), curve.unseen) for pair in pairs]
         return Diagnosis(
             height=curve.height,
             share=share,
-            evidence=self._evidence(sample, curve),
-            alignment=_alignment(sample, curve),
-            priors={name: expected_share(sample, *map(sample.log_odds, pair)) for name, pair in readings.items()},
+            evidence=curve.evidence,
+            alignment=curve.alignment(sample),
+            priors=dict(zip(READINGS, priors, strict=True)),
             stability=self._stability(sample, curve, share),
         )
 
-    def _stability(self, sample: Sample, curve: _Curve, share: float) -> float:
+    def _stability(self, sample: Sample, curve: Curve, share: float) -> float:
         """The part of the rows on which fits to two random halves of them agree; NaN where a half has no label."""
         halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
         calls = []
         for mask in (halves, ~halves):
-            design, labelled, weights = sample.among(sample.design.send(mask))
-            half = Sample(design, labelled, weights, None, None, sample.propensity_columns)
-            marked = half.weight_of(as_float(labelled))
-            if not 0.0 < marked < half.total_weight:
+            half = sample.part(sample.design.send(mask))
+            if is_complete(half) or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
-            risk = self._risk(half, sample.propensity_columns)
-            found = risk.split(self._search(risk, curve.free.coef).coef)
-            pair = _readings(*found, share)
-            cut = logit(expected_share(half, *map(half.log_odds, pair)))
-            calls.append(sample.log_odds(pair[0]) > cut)
+            beta, gamma, unseen = self._fitter().again(half, curve)
+            posterior, propensity = readings(beta, gamma, share)
+            calls.append(sample.log_odds(posterior) > logit(_prior(half, posterior, propensity, unseen)))
         return sample.mean(as_float(calls[0] == calls[1]))
+
+    def _asked(self) -> tuple[str, ...]:
+        # A share makes y and e alike by design.
+        return (*OF_RATIO, "at_boundary") if self.diagnosis_.share else SYMMETRIC
 
     def _complaint(self) -> str:
         return (
@@ -286,16 +231,6 @@ class PUClassifier(BasePUClassifier):
         )
 
 
-def _readings(beta: Vector, gamma: Vector, share: float) -> tuple[Predictor, Predictor]:
-    """y and e where e gets `share` of the steepness along βᵀx."""
-    if share == 0.0:
-        return LogisticPredictor(beta), LogisticPredictor(gamma)
-    return ProductPredictor(beta, 1.0 - share, gamma, 0.0), ProductPredictor(gamma, 1.0, beta, share)
-
-
-def _alignment(sample: Sample, curve: _Curve) -> float:
-    """The correlation of γᵀx with βᵀx over the rows; 0 where either is constant."""
-    a, b = (sample.log_odds(LogisticPredictor(each)) for each in (curve.beta, curve.gamma))
-    a, b = a - sample.mean(a), b - sample.mean(b)
-    spread = math.sqrt(sample.mean(a * a) * sample.mean(b * b))
-    return sample.mean(a * b) / spread if spread else 0.0
+def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, unseen: float) -> float:
+    """The estimated P(Y=1)."""
+    return sample.share_positive(sample.log_odds(posterior), sample.log_odds(propensity), unseen)

@@ -4,9 +4,9 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from propense._labels import LabelReader
 from propense._maths.arrays import Rows
 from propense.errors import InvalidInput
-from propense.estimators._labels import LabelReader
 
 __all__ = ["LARGEST", "Reader", "place"]
 

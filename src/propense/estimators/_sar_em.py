@@ -180,6 +180,10 @@ class SAREM(BasePUClassifier):
             ),
         )
 
+    def _takes_negatives(self) -> bool:
+        # What the published variants did is what they are there to repeat.
+        return self.variant == "em"
+
     def _complaint(self) -> str:
         return stopped_short(self)
 

@@ -233,6 +233,9 @@ class SparseJoint(BasePUClassifier):
         self.intercepts_path_, self.propensity_intercepts_path_ = np.array([[b[0], g[0]] for b, g in pairs]).T.copy()
         return final
 
+    def _takes_negatives(self) -> bool:
+        return False
+
     def _complaint(self) -> str:
         return (
             f"SparseJoint stopped after {self.n_iter_} steps at alpha={self.alpha_:.3g}, short of tol={self.tol:g}. "

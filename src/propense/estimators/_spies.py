@@ -31,7 +31,7 @@ class Spies:
 def find_spies(sample: Sample, count: int | None = None, random_state: Any = None) -> Spies:
     """For each labelled row, or for `count` of them drawn at random, its nearest unlabelled row (Euclidean)."""
     asking = sample.labelled if count is None else _draw(sample, count, random_state)
-    return Spies(sample.design.nearest(asking, ~sample.labelled), asking)
+    return Spies(sample.design.nearest(asking, sample.unlabelled), asking)
 
 
 def spy_threshold(sample: Sample, spies: Spies, log_odds: Any, quantile: float) -> float:

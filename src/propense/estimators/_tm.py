@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from propense._maths.arrays import namespace
-from propense._maths.double_logistic import class_given_label, halfway_to_certain, joint_loss, label_log_odds
+from propense._maths.double_logistic import halfway_to_certain, joint_loss, label_log_odds
 from propense._maths.logistic import sigmoid
 from propense._maths.quantiles import repeated_quantile
 from propense.estimators._base import BasePUClassifier, Model
@@ -14,6 +14,7 @@ from propense.estimators._doubts import all_likely, doubt_of
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._likely import fit_propensity_on, rows_above
+from propense.estimators._negatives import first_share, fit_complete, is_complete, unseen_share
 from propense.estimators._options import ClassifierOption, Count, Number, Option
 from propense.estimators._predictors import Predictor
 
@@ -134,17 +135,21 @@ class TM(BasePUClassifier):
     def _fit(self, sample: Sample) -> Model:
         design, labelled = sample.design, sample.labelled
         classes = Learner(self.estimator, self.ridge)
+        if is_complete(sample):
+            self.positives_path_ = np.array([sample.mean(labelled)])
+            return fit_complete(sample, classes)
         labels = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         # ŝ, e = (1 + ŝ)/2 halfway between it and 1, and y = ŝ/e, whose odds are twice those of ŝ.
         propensity, _ = Learner(self.estimator, self.propensity_ridge).fit(design, labelled, sample.weights)
         chance = sample.log_odds(propensity)
         a, b, product = chance + math.log(2.0), halfway_to_certain(chance), sigmoid(chance)
+        unseen = first_share(sample)
         posterior: Predictor | None = None
         risks: list[float] = []
         shares: list[float] = []
         settled = False
         while not settled and len(risks) < self.max_iter:
-            posterior, fitted = classes.fit(design, class_given_label(a, b, labelled), sample.weights, posterior)
+            posterior, fitted = classes.fit(design, sample.expected(a, b, unseen), sample.weights, posterior)
             a = sample.log_odds(posterior)
             likely = design.hold(rows_above(sample, sigmoid(a), self._threshold(sample, sigmoid(a))))
             propensity, also = fit_propensity_on(sample, likely, labels, propensity)
@@ -156,10 +161,11 @@ class TM(BasePUClassifier):
             # e ≥ s is a law that a regression on the likely positives alone may break.
             b = design.hold(namespace(b).where(b > chance, b, chance))
             chance = design.hold(label_log_odds(a, b))
-        posterior, _ = classes.fit(design, class_given_label(a, b, labelled), sample.weights, posterior)
+            unseen = unseen_share(sample, a, b)
+        posterior, _ = classes.fit(design, sample.expected(a, b, unseen), sample.weights, posterior)
         self.positives_path_ = np.asarray(shares)
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Try SAREM beside it, or take fewer columns."))
-        return Model(posterior, propensity, len(risks), settled and fitted and also, risks, doubts)
+        return Model(posterior, propensity, len(risks), settled and fitted and also, risks, doubts, unseen)
 
     @staticmethod
     def _threshold(sample: Sample, values: Any) -> float:

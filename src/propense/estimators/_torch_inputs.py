@@ -8,10 +8,10 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from propense._labels import LabelReader
 from propense._maths.arrays import home, library_of
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
 from propense.estimators._host_inputs import HostReader
-from propense.estimators._labels import LabelReader
 from propense.estimators._readers import LARGEST
 
 __all__ = ["TorchReader"]

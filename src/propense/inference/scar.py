@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from propense._designs import as_design, column_moments
+from propense._labels import read_labels
 from propense._maths.arrays import library_of
 from propense.errors import InvalidFeatures, InvalidOption
 from propense.estimators._inputs import Sample, read_sample
-from propense.estimators._labels import read_labels
 from propense.estimators._options import Count, Number, Option, Seed, check_options
 from propense.inference._scar_models import AtRandom, LabelModels
 

@@ -22,7 +22,7 @@ from propense.estimators import (
     SparseJoint,
 )
 from propense.estimators._base import BasePUClassifier
-from propense.estimators._diagnosis import Diagnosis
+from propense.estimators._diagnosis import READINGS, Diagnosis
 from propense.estimators._doubts import Doubt
 from propense.estimators._options import check_options
 from propense.estimators._pglin import RootPredictor
@@ -42,8 +42,6 @@ __all__ = ["METHODS", "learnt_by_method", "method_parameters", "restore_method"]
 _PATH = array_of("f", None)
 _STARTS = {"risk": "f", "factor": "iu", "norm": "f", "propensity_norm": "f", "distance": "f", "converged": "b"}
 _INNER = ("estimator", "propensity_estimator")
-# The readings of a diagnosis.
-_READINGS = ("constant", "free", "proportional", "shared")
 _PREDICTORS = ("posterior", "propensity")
 
 
@@ -67,7 +65,7 @@ def _is_diagnosis(value: Any, p: int) -> bool:
     if not isinstance(value, dict) or value.keys() != Diagnosis.__dataclass_fields__.keys():
         return False
     priors, rest = value["priors"], [value[name] for name in value if name not in ("priors", "stability")]
-    if not isinstance(priors, dict) or priors.keys() != set(_READINGS):
+    if not isinstance(priors, dict) or priors.keys() != set(READINGS):
         return False
     known = type(value["stability"]) is float and math.isnan(value["stability"])
     return all(is_real(each, p) for each in (*rest, *priors.values())) and (known or is_real(value["stability"], p))

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from propense._labels import read_labels
 from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
-from propense.estimators._labels import read_labels
 from propense.inference import ScarTest
 from propense.tables.at_random import check_asked, labels_at_random
 from propense.tables.cells import as_text

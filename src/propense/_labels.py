@@ -12,7 +12,16 @@ from sklearn.utils.validation import column_or_1d
 from propense._maths.arrays import home
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
 
-__all__ = ["Gaps", "LabelReader", "fill_missing", "missing_values", "read_classes", "read_labels"]
+__all__ = [
+    "Gaps",
+    "LabelReader",
+    "fill_missing",
+    "missing_values",
+    "read_classes",
+    "read_known",
+    "read_labels",
+    "read_third",
+]
 
 # How many values of y are missing, and the first such row.
 Gaps = tuple[int, int]
@@ -40,6 +49,26 @@ def read_labels(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], ND
     return labelled, classes
 
 
+def read_third(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    """y in two values, and who is known to be negative: of two values beside missing ones the smaller says so.
+
+    Other y are returned as they are. Negatives that outnumber the missing values may be unlabelled rows of a table with
+    gaps, and are refused.
+    """
+    array, missing, values = _read_values(y)
+    if len(values) != 2 or not missing.any():
+        return y, None
+    negative = ~missing
+    negative[negative] = array[~missing] == values[0]
+    if negative.sum() > missing.sum():
+        raise InvalidLabels(
+            f"y holds {_shown(values[0])} in {int(negative.sum())} rows and nothing in {int(missing.sum())}. Beside "
+            f"missing values, which mean unlabelled, {_shown(values[0])} means known to be negative. If it does, "
+            "make it missing and tell fit by known_negative=; if it means unlabelled, make it missing as well."
+        )
+    return np.where(missing, values[0], array).astype(values.dtype), negative
+
+
 def read_classes(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Who is positive, and the two classes, the positive one (the larger) last; every row must have one."""
     y, missing, values = _read_values(y)
@@ -53,6 +82,19 @@ def read_classes(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], N
         raise InvalidLabels(f"y holds one class only ({values[0]}) where the oracle needs both.")
     _check_two(y, values)
     return y == values[1], values
+
+
+def read_known(y: Any, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
+    """Who is of the second class, where the two are known, as they are from a fit; a missing value is the first."""
+    y, missing, values = _read_values(y)
+    strange = [value for value in values.tolist() if value not in classes.tolist()]
+    if strange:
+        raise InvalidLabels(
+            f"{name} holds {_shown(strange[0])} where {_shown(classes[0])} and {_shown(classes[1])} are the classes."
+        )
+    labelled = np.zeros(len(y), dtype=bool)
+    labelled[~missing] = y[~missing] == classes[1]
+    return labelled
 
 
 def fill_missing(y: Any, value: Any) -> Any:
@@ -122,7 +164,8 @@ def _check_two(y: NDArray[Any], values: NDArray[Any]) -> None:
         shown = ", ".join(map(_shown, values[:4])) + (", …" if len(values) > 4 else "")
         raise InvalidLabels(
             f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y holds "
-            f"{len(values)} values ({shown}) where two are expected, one for labelled and one for unlabelled."
+            f"{len(values)} values ({shown}) where two are expected, one for labelled and one for unlabelled. "
+            "Rows known to be negative are told to fit by known_negative=."
         )
 
 
@@ -136,7 +179,8 @@ def _beside_missing(values: NDArray[Any]) -> NDArray[Any]:
         shown = ", ".join(map(_shown, values[:4]))
         raise InvalidLabels(
             f"y holds missing values beside {len(values)} labels ({shown}) where one is expected. "
-            "Missing means unlabelled; if a value means unlabelled too, make it missing as well."
+            "Missing means unlabelled; if a value means unlabelled too, make it missing as well. If one means known to "
+            "be negative, make it missing and tell fit by known_negative=."
         )
     value = values[0].item() if isinstance(values[0], np.generic) else values[0]
     if _looks_unlabelled(value):
