@@ -17,6 +17,7 @@ from propense._designs import Design
 from propense._maths.arrays import Rows, home
 from propense._maths.double_logistic import class_given_label, hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
+from propense._risks import PairRisk
 from propense.errors import InvalidFeatures
 from propense.estimators._inputs import Sample, read_features, read_sample
 from propense.estimators._labels import fill_missing, read_labels
@@ -43,12 +44,22 @@ class Model:
 
 
 class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier for positive and unlabelled data with two predictors, y(x) and e(x)."""
+    """A classifier for positive and unlabelled data with two predictors, y(x) and e(x).
+
+    A method writes `_fit` and `_complaint`. Two more serve `propense.intervals`, and a method may leave both alone:
+
+    - `_begin` is where `_fit` may begin, y and e of an earlier fit to nearly the same rows, or None. Heed it where the
+      answer is a minimum, whichever way it was reached, and keep the names: what begins as y ends as y. Where the start
+      or an early stop shapes the answer, do not. It is no parameter, so a clone is without it.
+    - `_pair_risk` is the risk of both predictors that the answer minimises, or None.
+    """
 
     _options: ClassVar[dict[str, Option]] = {"decision": Choice(("posterior", "balanced"))}
 
     # How y is read; the oracle reads it otherwise.
     _read_labels = staticmethod(read_labels)
+
+    _begin: tuple[Predictor, Predictor] | None = None
 
     decision: str
 
@@ -62,6 +73,10 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _fit(self, sample: Sample) -> Model:
         """The method itself."""
+
+    def _pair_risk(self, sample: Sample) -> PairRisk | None:
+        """What the answer minimises, where it is logistic in both and minimises anything."""
+        return None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the two predictors.

@@ -14,7 +14,7 @@ from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample
 from propense.estimators._logistic import fit_logistic, solver_named
 from propense.estimators._options import Choice, Count, Number, Option, Seed
-from propense.estimators._predictors import LogisticPredictor
+from propense.estimators._predictors import LogisticPredictor, logistic_pair
 
 __all__ = ["JointMLE"]
 
@@ -136,14 +136,7 @@ class JointMLE(BasePUClassifier):
         self.random_state = random_state
 
     def _fit(self, sample: Sample) -> Model:
-        risk = PairRisk(
-            sample.design,
-            sample.labelled,
-            columns=sample.propensity_columns,
-            weights=sample.weights,
-            ridge=self.ridge,
-            propensity_ridge=self.ridge,
-        )
+        risk = self._risk(sample)
         solutions = [self._search(risk, risk.join(*start)) for start in self._starts(sample)]
         solutions.sort(key=lambda solution: solution.value)
         pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]
@@ -157,8 +150,23 @@ class JointMLE(BasePUClassifier):
             risk_path=self.starts_["risk"][::-1].tolist(),
         )
 
+    def _risk(self, sample: Sample) -> PairRisk:
+        return PairRisk(
+            sample.design,
+            sample.labelled,
+            columns=sample.propensity_columns,
+            weights=sample.weights,
+            ridge=self.ridge,
+            propensity_ridge=self.ridge,
+        )
+
+    def _pair_risk(self, sample: Sample) -> PairRisk | None:
+        return self._risk(sample) if self.radius is None else None
+
     def _starts(self, sample: Sample) -> list[tuple[Vector, Vector]]:
         """The naive y with e = ½, then halves of the naive log-odds pulled apart in random directions."""
+        if (begin := logistic_pair(self._begin)) is not None:
+            return [begin]
         design = sample.design
         p = design.shape[1]
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=1.0).coef
@@ -184,7 +192,9 @@ class JointMLE(BasePUClassifier):
     def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
         """The factor of larger ℓ1 norm first, and which it was."""
         # The intercepts say how many, not how steep, and do not count; columns of their own tell the factors apart.
-        if sample.propensity_columns is not None or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
+        # So does an earlier fit: what began as its y is y.
+        told = sample.propensity_columns is not None or self._begin is not None
+        if told or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
             return beta, gamma, 0
         return gamma, beta, 1
 
