@@ -21,8 +21,8 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 
 # Speed against a floor measured in the same run, its parts, peak memory, import time, the cost of a study's record, a
-# large file scored, the paper's timing on images; then the published means, the recovery of a known truth, Theorem 1,
-# and the other packages for such data, side by side.
+# large file scored, the paper's timing on images; then the published means, the recovery of a known truth, Theorem 1, the
+# coverage of intervals, and the other packages for such data, side by side.
 bench: .venv/.bench
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/methods.py
@@ -36,6 +36,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/protocol.py
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/excess_risk.py
+	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/dask_fit.py --folder .venv/bench --rows 2000000 --pieces 10 --labelled 500000
 	$(BIN)/python benchmarks/peers.py
 

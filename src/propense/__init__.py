@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin
+    from propense.inference import intervals
     from propense.model_files import load, save
 
 __all__ = [
@@ -19,13 +20,27 @@ __all__ = [
     "Oracle",
     "PGLin",
     "__version__",
+    "intervals",
     "load",
     "save",
 ]
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "errors", "estimators", "labelling", "model_files", "plots", "report", "study", "tables")
+_ROOMS = (
+    "datasets",
+    "errors",
+    "estimators",
+    "inference",
+    "labelling",
+    "model_files",
+    "plots",
+    "report",
+    "study",
+    "tables",
+)
+# Where the names are that are no estimators.
+_HOMES = {"intervals": "inference", "load": "model_files", "save": "model_files"}
 
 
 def __getattr__(name: str) -> _Any:
@@ -33,8 +48,8 @@ def __getattr__(name: str) -> _Any:
     if name in _ROOMS:
         return _import_module(f"propense.{name}")
     if name in __all__:
-        room = "model_files" if name in ("load", "save") else "estimators"
-        value = globals()[name] = getattr(_import_module(f"propense.{room}"), name)
+        home = _HOMES.get(name, "estimators")
+        value = globals()[name] = getattr(_import_module(f"propense.{home}"), name)
         return value
     raise AttributeError(f"module 'propense' has no attribute {name!r}")
 

@@ -36,7 +36,10 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 METHODS = sorted({getattr(propense, name).__module__ for name in propense.__all__ if name != "__version__"})
 EXAMPLES = [*METHODS, "propense.datasets.load", "propense.datasets.synthetic", "propense.labelling"]
-PUBLIC = ["propense", *(f"propense.{name}" for name in ("labelling", "datasets", "tables", "study", "plots", "report"))]
+PUBLIC = [
+    "propense",
+    *(f"propense.{name}" for name in ("inference", "labelling", "datasets", "tables", "study", "plots", "report")),
+]
 
 
 def blocks(page):

@@ -101,22 +101,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Check, call the method, keep what it finds."""
         check_options(self, self._options)
         sample, classes = read_sample(self, X, y, sample_weight, propensity, self._read_labels)
-        try:
-            model = self._fit(sample)
-        except np.linalg.LinAlgError:
-            raise InvalidFeatures(
-                "The columns of X are too unlike in scale or too far from 0 for float64. Standardise them, for "
-                "instance with sklearn.preprocessing.StandardScaler."
-            ) from None
+        self._fit_sample(sample)
         self.classes_ = classes
-        self._posterior, self._propensity = model.posterior, model.propensity
-        self.n_iter_, self.converged_ = model.n_iter, model.converged
-        self.risk_path_ = np.asarray(model.risk_path)
-        self.prior_ = self._prior(sample, model)
-        self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
-        if not model.converged:
+        if not self.converged_:
             warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=3)
-        if isinstance(model.posterior, ClassifierPredictor) and self.label_frequency_ > _NEARLY_ALL:
+        if isinstance(self._posterior, ClassifierPredictor) and self.label_frequency_ > _NEARLY_ALL:
             warnings.warn(
                 f"The estimator inside {type(self).__name__} tells labelled rows from unlabelled ones so well that "
                 f"nearly every positive counts as labelled (label_frequency_ = {self.label_frequency_:.3f}). Give it "
@@ -124,6 +113,21 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
                 stacklevel=3,
             )
         return self
+
+    def _fit_sample(self, sample: Sample) -> None:
+        """Call the method on what was read, and keep what it finds."""
+        try:
+            model = self._fit(sample)
+        except np.linalg.LinAlgError:
+            raise InvalidFeatures(
+                "The columns of X are too unlike in scale or too far from 0 for float64. Standardise them, for "
+                "instance with sklearn.preprocessing.StandardScaler."
+            ) from None
+        self._posterior, self._propensity = model.posterior, model.propensity
+        self.n_iter_, self.converged_ = model.n_iter, model.converged
+        self.risk_path_ = np.asarray(model.risk_path)
+        self.prior_ = self._prior(sample, model)
+        self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
 
     def decision_function(self, X: Any) -> Rows:
         """How far each row is above the cut, in log-odds of being positive.

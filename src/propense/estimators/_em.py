@@ -115,9 +115,7 @@ def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_it
     return Model(pair.posterior, pair.propensity, len(path), unrest <= tol and pair.converged, path)
 
 
-def refit_em(
-    sample: Sample, begin: tuple[Vector, Vector], learners: Learners, *, tol: float, max_iter: int
-) -> Model:
+def refit_em(sample: Sample, begin: tuple[Vector, Vector], learners: Learners, *, tol: float, max_iter: int) -> Model:
     """Where the rounds of two logistic learners would come to rest from nearby, in a tenth of the time.
 
     There the gradient of the observed risk is 0, and close to it Newton's method is the faster.

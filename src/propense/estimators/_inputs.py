@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,18 @@ class Sample:
         weights = None if self.weights is None else self.weights[mask]
         return self.design.take(mask), self.labelled[mask], weights
 
+    def counting(self, weights: Any) -> "Sample":
+        """The same rows with other weights, those of weight 0 left out."""
+        kept = weights > 0
+        if bool(kept.all()):
+            return replace(self, weights=weights)
+        reader = _reader_of(self.labelled)
+        ours, labelled, weights, propensity, rows = reader.keep(
+            kept, self.labelled, weights, self.propensity, self.rows
+        )
+        design, rows = self.design.take(kept), ours if rows is None else rows
+        return replace(self, design=design, labelled=labelled, weights=weights, rows=rows, propensity=propensity)
+
     @property
     def total_weight(self) -> float:
         """The sum of the weights: the number of rows where there are none."""
@@ -104,18 +116,17 @@ def read_sample(
     weights = None if sample_weight is None else _read_weights(reader, sample_weight, features)
     if propensity is not None:
         propensity = _read_propensity(reader, propensity, features, labelled)
-    design, rows = as_design(features), None
+    sample = Sample(as_design(features), labelled, weights, None, propensity, _read_columns(estimator))
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
-        design = design.take(weights > 0)
-        rows, labelled, weights, propensity = reader.keep(weights > 0, labelled, weights, propensity)
-        if not bool(labelled.any()):
+        sample = sample.counting(weights)
+        if not bool(sample.labelled.any()):
             raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
-        if bool(labelled.all()):
+        if bool(sample.labelled.all()):
             raise NoUnlabelledInstances(
                 f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
             )
-    return Sample(design, labelled, weights, rows, propensity, _read_columns(estimator)), classes
+    return sample, classes
 
 
 def read_features(estimator: Any, X: Any) -> Design:

@@ -10,21 +10,17 @@ from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from propense._designs import Design
-from propense._maths.arrays import home
 from propense._maths.logistic import sigmoid
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample, read_features, read_sample
 from propense.estimators._options import Choice, Count, Option, Seed
 from propense.estimators._predictors import LARGEST_LOG_ODDS
-from propense.inference._bootstrap import Rows, refit
+from propense.inference._bootstrap import refit
 from propense.inference._freed import freed, log_odds_of
 from propense.inference._sandwich import sandwich_errors
 
 __all__ = ["Interval", "Intervals", "intervals"]
-
-Vector = NDArray[np.float64]
 
 _OPTIONS: dict[str, Option] = {
     "how": Choice(("bootstrap", "sandwich")),
@@ -142,9 +138,10 @@ def intervals(
 
     Notes
     -----
-    The bootstrap's interval lies between two quantiles of the refits, the sandwich's z standard errors to either side on
-    the scale of log-odds. Where the method is one of the sandwich's, both undo the pull of its ridge, to first order: the
-    interval says where the truth may be, not where another ridged fit would be, and need not lie about the estimate.
+    The bootstrap's interval lies between two quantiles of the refits; the sandwich's ends are z standard errors to
+    either side on the scale of log-odds. Where the method is one of the sandwich's, both undo the pull of its ridge, to
+    first order: the interval says where the truth may be, not where another ridged fit would be, and need not have
+    the estimate in its middle.
 
     Refits keep the names: where y and e can change places, what is y in the fit is y in every refit. Intervals do not
     count the doubt which is which; ``starts_`` of `JointMLE` does.
@@ -157,6 +154,7 @@ def intervals(
     >>> model = JointMLE(propensity_features=[3, 4, 5], random_state=0).fit(data.X, data.labelled)
     >>> found = intervals(model, data.X, data.labelled, how="sandwich", at=data.X[:2])
     >>> print(found)
+    Prevalence 0.451 (95 % interval 0.419 to 0.492), label frequency 0.565 (0.512 to 0.606), by the sandwich.
     """
     _check(estimator, how=how, n_resamples=n_resamples, random_state=random_state, confidence=confidence)
     sample = _read(estimator, X, y, sample_weight, propensity)
@@ -167,33 +165,23 @@ def intervals(
         errors, centre = sandwich_errors(estimator, sample, design), log_odds_of(freed(estimator, sample), design)
         ends = centre + np.outer([ndtri(tail), -ndtri(tail)], errors)
     else:
-        rows = Rows(X, y, _weights(sample_weight, sample), propensity)
-        refits = refit(estimator, rows, design, n_resamples, random_state, n_jobs)
+        refits = refit(estimator, sample, design, n_resamples, random_state, n_jobs)
         ends = np.quantile(refits.draws, [tail, 1.0 - tail], axis=0)
         made, failed, unconverged = n_resamples, refits.failed, refits.unconverged
-    found = _named(log_odds_of(estimator, design), *ends, at=design)
-    return Intervals(*found, how, float(confidence), made, failed, unconverged)
-
-
-def _named(estimate: Vector, low: Vector, high: Vector, *, at: Design | None) -> list[Interval | None]:
-    """The prior, the label frequency, y, e and h."""
-    values = _chances(np.stack([estimate, low, high]))
-    numbers: list[Interval | None] = [Interval(*values[:, which].tolist()) for which in (0, 1)]
-    if at is None:
-        return [*numbers, None, None, None]
-    return [*numbers, *(Interval(*part) for part in np.split(values[:, 2:], 3, axis=1))]
+    values = _chances(np.stack([log_odds_of(estimator, design), *ends]))
+    prior, frequency = (Interval(*values[:, which].tolist()) for which in (0, 1))
+    posterior, propensities, hidden = (
+        (None, None, None) if at is None else (Interval(*part) for part in np.split(values[:, 2:], 3, axis=1))
+    )
+    return Intervals(
+        prior, frequency, posterior, propensities, hidden, how, float(confidence), made, failed, unconverged
+    )
 
 
 def _chances(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
     """σ, with 0 and 1 for the certainties that `log_odds_of` holds within float64."""
     certain = np.abs(log_odds) >= LARGEST_LOG_ODDS
     return np.where(certain, (log_odds > 0).astype(np.float64), sigmoid(log_odds))
-
-
-def _weights(sample_weight: Any, sample: Sample) -> Vector:
-    """What each row that was passed counts for, on the host."""
-    values = np.asarray(1.0 if sample_weight is None else home(sample_weight), dtype=np.float64)
-    return values if values.ndim else np.full(sample.design.shape[0], values)
 
 
 def _check(estimator: Any, *, confidence: Any, **options: Any) -> None:
@@ -207,6 +195,8 @@ def _check(estimator: Any, *, confidence: Any, **options: Any) -> None:
     for name, value in options.items():
         if not _OPTIONS[name].allows(value):
             raise InvalidOption(f"{name}={value!r}: must be {_OPTIONS[name]}.")
+    if options["how"] == "bootstrap" and options["n_resamples"] < 2:
+        raise InvalidOption("n_resamples=1: a spread needs at least two.")
     if isinstance(confidence, bool) or not isinstance(confidence, numbers.Real) or not 0.0 < float(confidence) < 1.0:
         raise InvalidOption(f"confidence={confidence!r}: must be a number above 0 and below 1, such as 0.95.")
 
