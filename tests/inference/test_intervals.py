@@ -1,9 +1,11 @@
 """Laws of the intervals: what they must equal, and what they must not depend on."""
 
+import importlib.util
 import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
@@ -322,3 +324,29 @@ def test_minimisers_of_one_risk_have_one_sandwich(name, data):
     reference = JointMLE(n_starts=3, random_state=0, tol=1e-10).fit(data.X, data.labelled)
     one, other = (intervals(each, data.X, data.labelled, how="sandwich", at=data.X[:2]) for each in (model, reference))
     assert_same(one, other, rtol=1e-3)
+
+
+def storages():
+    yield pytest.param(sp.csr_array, id="sparse")
+    yield pytest.param(lambda X: X.astype(np.float32), id="float32")
+    for library in ("torch", "dask"):
+        if importlib.util.find_spec(library):
+            yield pytest.param({"torch": as_tensor, "dask": as_blocks}[library], id=library)
+
+
+def as_tensor(X):
+    return importlib.import_module("torch").tensor(X)
+
+
+def as_blocks(X):
+    return importlib.import_module("blocks").as_dask(X)
+
+
+@pytest.mark.parametrize("store", list(storages()))
+@pytest.mark.parametrize("how", ["bootstrap", "sandwich"])
+def test_where_the_rows_lie_does_not_matter(store, how, data):
+    X, s, w = data.X[:400].astype(np.float32).astype(np.float64), data.labelled[:400], np.arange(400) % 4
+    asked = {"how": how, "n_resamples": 3, "random_state": 0, "sample_weight": w}
+    plain, stored = (clone(NAMED).fit(each, s, w) for each in (X, store(X)))
+    one = intervals(plain, X, s, at=X[:3], **asked)
+    assert_same(one, intervals(stored, store(X), s, at=store(X)[:3], **asked), rtol=1e-5)
