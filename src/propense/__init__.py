@@ -18,7 +18,7 @@ if _TYPE_CHECKING:
         PUClassifier,
         SparseJoint,
     )
-    from propense.inference import scar_test
+    from propense.inference import intervals, scar_test
     from propense.model_files import load, save
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "PUClassifier",
     "SparseJoint",
     "__version__",
+    "intervals",
     "load",
     "save",
     "scar_test",
@@ -54,6 +55,8 @@ _ROOMS = (
     "study",
     "tables",
 )
+# Where the names are that are no estimators.
+_HOMES = {"intervals": "inference", "load": "model_files", "save": "model_files", "scar_test": "inference"}
 
 
 def __getattr__(name: str) -> _Any:
@@ -61,8 +64,8 @@ def __getattr__(name: str) -> _Any:
     if name in _ROOMS:
         return _import_module(f"propense.{name}")
     if name in __all__:
-        room = {"load": "model_files", "save": "model_files", "scar_test": "inference"}.get(name, "estimators")
-        value = globals()[name] = getattr(_import_module(f"propense.{room}"), name)
+        home = _HOMES.get(name, "estimators")
+        value = globals()[name] = getattr(_import_module(f"propense.{home}"), name)
         return value
     raise AttributeError(f"module 'propense' has no attribute {name!r}")
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from propense._designs import Design
 from propense._maths.arrays import Rows, as_float, namespace, weigh
+from propense._maths.double_logistic import class_log_odds_shift, joint_slope
 from propense._maths.formulas import KNOWN_PAIR, PAIR, PAIR_SQUARE
 from propense._maths.linear import places
 from propense._risks.base import Majoriser, Matrix, Moments, Vector, cost_of_knowing, diagonal, total_weight
@@ -122,6 +123,35 @@ class PairRisk:
     def _pull(self, coef: Vector) -> Vector:
         """The gradient of the penalties."""
         return self._ridge * coef + (self._level @ coef) * self._level
+
+    @property
+    def ridges(self) -> Vector:
+        """The ridge of each coefficient."""
+        return self._ridge.copy()
+
+    def score_covariance(self, coef: Vector) -> Matrix:
+        """Σ wᵢ·(gᵢ − ḡ)(gᵢ − ḡ)ᵀ, gᵢ the gradient of the loss of row i, the ridge left out, and ḡ their mean."""
+        u, v = self._slopes(coef)
+        own, cross, others = (self._design.gram(weigh(each, self._weights)) for each in (u * u, u * v, v * v))
+        cross = cross[:, self._places]
+        total = self.gradient(coef) - self._ridge * coef
+        squares = np.block([[own, cross], [cross.T, others[self._places][:, self._places]]])
+        return np.asarray(squares - np.outer(total, total) / self.total_weight)
+
+    def scores_along(self, coef: Vector, direction: Vector) -> Rows:
+        """gᵢᵀ·direction of every row."""
+        (u, v), (to_beta, to_gamma) = self._slopes(coef), self.split(direction)
+        return u * self._design.matvec(to_beta) + v * self._design.matvec(to_gamma)
+
+    def _slopes(self, coef: Vector) -> tuple[Rows, Rows]:
+        """The derivatives of the loss of every row by its two log-odds."""
+        design = self._design
+        a, b = (design.hold(design.matvec(each)) for each in self.split(coef))
+        (labelled,) = self._rows
+        return (
+            design.hold(joint_slope(a, class_log_odds_shift(b, labelled))),
+            design.hold(joint_slope(b, class_log_odds_shift(a, labelled))),
+        )
 
     def majoriser(self) -> Matrix:
         p = self._design.shape[1]

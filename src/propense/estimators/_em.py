@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from propense._maths.arrays import as_float, namespace
 from propense._maths.logistic import sigmoid, softplus
 from propense._risks import PairRisk
-from propense._solvers import gradient_norm
+from propense._solvers import SOLVERS, gradient_norm
 from propense.estimators._base import Model
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
@@ -26,8 +26,12 @@ __all__ = [
     "expected_class",
     "fit_em",
     "log_odds",
+    "observed_risk",
+    "refit_em",
     "stopped_short",
 ]
+
+Vector = NDArray[np.float64]
 
 # The E-steps behind the published numbers keep y and e within [1e-4, 1 − 1e-4]; this is the bound on their log-odds.
 PUBLISHED_BOUND = math.log((1.0 - 1e-4) / 1e-4)
@@ -65,6 +69,20 @@ def balanced_start(sample: Sample, learners: Learners) -> Pair:
     if sample.negative is not None:
         weights = weights * as_float(~sample.negative)
     return Pair(posterior, learners.propensity.fit(design, labelled, weights)[0], unseen=first_share(sample))
+
+
+def observed_risk(sample: Sample, learners: Learners) -> PairRisk:
+    """The risk of the labels, ridges included, that the rounds of two logistic learners descend."""
+    return PairRisk(
+        sample.design,
+        sample.labelled,
+        columns=learners.propensity.columns,
+        negative=sample.negative,
+        unseen=first_share(sample),
+        weights=sample.weights,
+        ridge=learners.posterior.ridge,
+        propensity_ridge=learners.propensity.ridge,
+    )
 
 
 def log_odds(sample: Sample, pair: Pair, bound: float = math.inf) -> tuple[Any, Any]:
@@ -105,6 +123,17 @@ def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_it
     return Model(pair.posterior, pair.propensity, len(path), unrest <= tol and pair.converged, path, unseen=pair.unseen)
 
 
+def refit_em(sample: Sample, begin: tuple[Vector, Vector], learners: Learners, *, tol: float, max_iter: int) -> Model:
+    """Where the rounds of two logistic learners would come to rest from nearby, in a tenth of the time.
+
+    There the gradient of the observed risk is 0, and close to it Newton's method is the faster.
+    """
+    risk = observed_risk(sample, learners)
+    found = SOLVERS["newton"](risk, risk.join(*begin), tol=tol, max_iter=max_iter)
+    beta, gamma = (LogisticPredictor(coef) for coef in risk.split(found.coef))
+    return Model(beta, gamma, max(found.n_iter, 1), found.converged, [found.value / risk.total_weight])
+
+
 def stopped_short(estimator: Any) -> str:
     """The complaint of a fit whose rounds, or the regressions in the last of them, did not come to rest."""
     return (
@@ -133,16 +162,7 @@ class _LogisticWatch:
 
     def __init__(self, sample: Sample, learners: Learners) -> None:
         self._sample = sample
-        self._risk = PairRisk(
-            sample.design,
-            sample.labelled,
-            columns=learners.propensity.columns,
-            negative=sample.negative,
-            unseen=first_share(sample),
-            weights=sample.weights,
-            ridge=learners.posterior.ridge,
-            propensity_ridge=learners.propensity.ridge,
-        )
+        self._risk = observed_risk(sample, learners)
         self._begun: list[NDArray[np.float64]] = []
         self._moves: list[NDArray[np.float64]] = []
 

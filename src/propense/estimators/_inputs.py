@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,18 @@ class Sample:
             negative = negative[mask]
         return Sample(design, labelled, weights, None, None, self.propensity_columns, negative)
 
+    def counting(self, weights: Any) -> "Sample":
+        """The same rows with other weights, those of weight 0 left out."""
+        kept = weights > 0
+        if bool(kept.all()):
+            return replace(self, weights=weights)
+        reader = _reader_of(self.labelled)
+        ours, labelled, weights, propensity, rows, negative = reader.keep(
+            kept, self.labelled, weights, self.propensity, self.rows, self.negative
+        )
+        design, rows = self.design.take(kept), ours if rows is None else rows
+        return Sample(design, labelled, weights, rows, propensity, self.propensity_columns, negative)
+
     @property
     def total_weight(self) -> float:
         """The sum of the weights: the number of rows where there are none."""
@@ -146,22 +158,20 @@ def read_sample(
     if propensity is not None:
         propensity = _read_propensity(reader, propensity, features, labelled)
     negative = None if known_negative is None else _read_negative(reader, known_negative, features, labelled)
-    design, rows = as_design(features), None
+    columns = _read_columns(estimator)
+    sample = Sample(as_design(features), labelled, weights, None, propensity, columns, negative)
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
-        design = design.take(weights > 0)
-        rows, labelled, weights, propensity, negative = reader.keep(
-            weights > 0, labelled, weights, propensity, negative
-        )
-        if not bool(labelled.any()):
+        sample = sample.counting(weights)
+        if not bool(sample.labelled.any()):
             raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
-        if bool(labelled.all()):
+        if bool(sample.labelled.all()):
             raise NoUnlabelledInstances(
                 f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
             )
-    if negative is not None and not bool(negative.any()):
-        negative = None
-    return Sample(design, labelled, weights, rows, propensity, _read_columns(estimator), negative), classes
+    if sample.negative is not None and not bool(sample.negative.any()):
+        sample = replace(sample, negative=None)
+    return sample, classes
 
 
 def read_features(estimator: Any, X: Any) -> Design:

@@ -17,7 +17,7 @@ from propense.estimators._learners import Learner
 from propense.estimators._logistic import fit_logistic, solver_named
 from propense.estimators._negatives import first_share, fit_complete, is_complete, settle_pair
 from propense.estimators._options import Choice, Count, Number, Option, Seed
-from propense.estimators._predictors import LogisticPredictor
+from propense.estimators._predictors import LogisticPredictor, logistic_pair
 from propense.estimators._tally import effective_rows
 
 __all__ = ["JointMLE"]
@@ -146,16 +146,7 @@ class JointMLE(BasePUClassifier):
     def _fit(self, sample: Sample) -> Model:
         if self.radius is None and is_complete(sample):
             return self._fit_complete(sample)
-        risk = PairRisk(
-            sample.design,
-            sample.labelled,
-            columns=sample.propensity_columns,
-            negative=sample.negative,
-            unseen=first_share(sample),
-            weights=sample.weights,
-            ridge=self.ridge,
-            propensity_ridge=self.ridge,
-        )
+        risk = self._risk(sample)
         found = [settle_pair(sample, risk, risk.join(*start), self._search) for start in self._starts(sample)]
         found.sort(key=lambda each: each[0].value)
         solutions = [solution for solution, _ in found]
@@ -181,8 +172,25 @@ class JointMLE(BasePUClassifier):
         self.starts_ = _summary(sample, [solution], [(beta, gamma, 0)])
         return model
 
+    def _risk(self, sample: Sample) -> PairRisk:
+        return PairRisk(
+            sample.design,
+            sample.labelled,
+            columns=sample.propensity_columns,
+            negative=sample.negative,
+            unseen=first_share(sample),
+            weights=sample.weights,
+            ridge=self.ridge,
+            propensity_ridge=self.ridge,
+        )
+
+    def _pair_risk(self, sample: Sample) -> PairRisk | None:
+        return self._risk(sample) if self.radius is None and sample.negative is None else None
+
     def _starts(self, sample: Sample) -> list[tuple[Vector, Vector]]:
         """The naive y with e = ½, then halves of the naive log-odds pulled apart in random directions."""
+        if (begin := logistic_pair(self._begin)) is not None:
+            return [begin]
         design = sample.design
         p = design.shape[1]
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=1.0).coef
@@ -208,8 +216,8 @@ class JointMLE(BasePUClassifier):
     def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
         """The factor of larger ℓ1 norm first, and which it was."""
         # The intercepts say how many, not how steep, and do not count; columns of their own, and known negatives, tell
-        # the factors apart.
-        told = sample.propensity_columns is not None or sample.negative is not None
+        # the factors apart. So does an earlier fit: what began as its y is y.
+        told = sample.propensity_columns is not None or sample.negative is not None or self._begin is not None
         if told or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
             return beta, gamma, 0
         return gamma, beta, 1

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from propense._designs import as_design
 from propense._maths.double_logistic import joint_loss
 from propense._maths.linear import places
-from propense._risks import LogisticRisk
+from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import Adam
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._doubts import SYMMETRIC
@@ -23,13 +23,15 @@ from propense.estimators._em import (
     balanced_start,
     expected_class,
     fit_em,
+    observed_risk,
+    refit_em,
     stopped_short,
 )
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._negatives import first_share
 from propense.estimators._options import Choice, Count, Number, Option, Seed
-from propense.estimators._predictors import LogisticPredictor
+from propense.estimators._predictors import LogisticPredictor, logistic_pair
 
 __all__ = ["LBE"]
 
@@ -149,14 +151,28 @@ class LBE(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         em = self.variant == "em"
-        ridge, propensity_ridge = (
-            (1.0 if em else 0.0) if r is None else r for r in (self.ridge, self.propensity_ridge)
-        )
         rounds = (500 if em else 100) if self.max_iter is None else self.max_iter
         if not em:
-            return self._fit_published(_distinct(sample), ridge, propensity_ridge, rounds)
-        learners = Learners(Learner(ridge=ridge), Learner(ridge=propensity_ridge, columns=sample.propensity_columns))
+            return self._fit_published(_distinct(sample), *self._ridges(), rounds)
+        learners = self._learners(sample)
+        if (begin := logistic_pair(self._begin)) is not None and sample.negative is None:
+            return refit_em(sample, begin, learners, tol=self.tol, max_iter=rounds)
         return fit_em(sample, self._start(sample, learners), learners, tol=self.tol, max_iter=rounds)
+
+    def _ridges(self) -> tuple[float, float]:
+        default = 1.0 if self.variant == "em" else 0.0
+        return (
+            default if self.ridge is None else self.ridge,
+            default if self.propensity_ridge is None else self.propensity_ridge,
+        )
+
+    def _learners(self, sample: Sample) -> Learners:
+        ridge, propensity_ridge = self._ridges()
+        return Learners(Learner(ridge=ridge), Learner(ridge=propensity_ridge, columns=sample.propensity_columns))
+
+    def _pair_risk(self, sample: Sample) -> PairRisk | None:
+        logistic = self.variant == "em" and sample.negative is None
+        return observed_risk(sample, self._learners(sample)) if logistic else None
 
     @staticmethod
     def _start(sample: Sample, learners: Learners) -> Pair:

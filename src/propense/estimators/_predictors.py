@@ -10,7 +10,7 @@ from propense._designs import Design
 from propense._maths.arrays import Rows, library_of
 from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
 
-__all__ = ["ClassifierPredictor", "LogisticPredictor", "Predictor", "ProductPredictor", "certain"]
+__all__ = ["ClassifierPredictor", "LogisticPredictor", "Predictor", "ProductPredictor", "certain", "logistic_pair"]
 
 Vector = NDArray[np.float64]
 
@@ -66,6 +66,12 @@ class ClassifierPredictor:
         with np.errstate(divide="ignore"):
             log_odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
         return np.asarray(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+
+
+def logistic_pair(pair: tuple[Predictor, Predictor] | None) -> tuple[Vector, Vector] | None:
+    """β and γ where both predictors are logistic and finite, a place to begin at; else None."""
+    coefs = [each.coef for each in pair or () if isinstance(each, LogisticPredictor)]
+    return (coefs[0], coefs[1]) if len(coefs) == 2 and np.isfinite(coefs).all() else None
 
 
 def certain(p: int) -> LogisticPredictor:

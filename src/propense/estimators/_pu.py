@@ -204,7 +204,8 @@ class PUClassifier(BasePUClassifier):
             evidence=curve.evidence,
             alignment=curve.alignment(sample),
             priors=dict(zip(READINGS, priors, strict=True)),
-            stability=self._stability(sample, curve, share),
+            # A refit to resampled rows is not asked for it.
+            stability=math.nan if self._begin is not None else self._stability(sample, curve, share),
         )
 
     def _stability(self, sample: Sample, curve: Curve, share: float) -> float:

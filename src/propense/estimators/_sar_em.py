@@ -8,12 +8,24 @@ import numpy as np
 from propense._maths.arrays import namespace
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid, softplus
+from propense._risks import PairRisk
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._doubts import SYMMETRIC
-from propense.estimators._em import PUBLISHED_BOUND, Learners, balanced_start, em_round, fit_em, log_odds, stopped_short
+from propense.estimators._em import (
+    PUBLISHED_BOUND,
+    Learners,
+    balanced_start,
+    em_round,
+    fit_em,
+    log_odds,
+    observed_risk,
+    refit_em,
+    stopped_short,
+)
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option
+from propense.estimators._predictors import logistic_pair
 
 __all__ = ["SAREM"]
 
@@ -146,8 +158,17 @@ class SAREM(BasePUClassifier):
         if self.variant == "published":
             return self._fit_published(sample)
         learners = self._learners(sample, published=False)
-        start = balanced_start(sample, learners)
-        return fit_em(sample, start, learners, tol=1e-7 if self.tol is None else self.tol, max_iter=self.max_iter)
+        tol = 1e-7 if self.tol is None else self.tol
+        if (begin := logistic_pair(self._begin)) is not None and sample.negative is None:
+            return refit_em(sample, begin, learners, tol=tol, max_iter=self.max_iter)
+        return fit_em(sample, balanced_start(sample, learners), learners, tol=tol, max_iter=self.max_iter)
+
+    def _pair_risk(self, sample: Sample) -> PairRisk | None:
+        if self.variant == "published" or self.estimator is not None or self.propensity_estimator is not None:
+            return None
+        if sample.negative is not None:
+            return None
+        return observed_risk(sample, self._learners(sample, published=False))
 
     def _fit_published(self, sample: Sample) -> Model:
         learners, tol = self._learners(sample, published=True), 1e-4 if self.tol is None else self.tol

@@ -1,0 +1,102 @@
+"""Standard errors of a minimiser of the joint risk, from its curvature and the spread of the rows' gradients.
+
+θ = (β, γ) solves Σ wᵢ·gᵢ(θ) + ridge·θ = 0, so that a row of weight dw moves θ by −H⁻¹(gᵢ − ḡ)·dw, H being the Hessian,
+ridge included, and θ + H⁻¹·ridge·θ by A = (I + H⁻¹·ridge)H⁻¹ in the place of H⁻¹. Its variance is
+A·Σ wᵢ(gᵢ − ḡ)(gᵢ − ḡ)ᵀ·Aᵀ (Huber 1967), whether or not the model holds.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._designs import Design
+from propense._maths.arrays import as_float, weigh
+from propense._maths.double_logistic import class_given_label
+from propense._maths.linear import is_wide
+from propense._maths.logistic import sigmoid
+from propense._risks import PairRisk
+from propense.errors import InvalidOption
+from propense.estimators._base import BasePUClassifier
+from propense.estimators._inputs import Sample
+from propense.inference._freed import inverse_curvature, theta_of
+
+__all__ = ["sandwich_errors"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def sandwich_errors(estimator: BasePUClassifier, sample: Sample, at: Design | None) -> Vector:
+    """The standard errors of `log_odds_of` what is `freed`, in its order."""
+    risk = _risk_of(estimator, sample)
+    theta = theta_of(estimator, risk)
+    moved = _moved(risk, theta)
+    parts = [_errors_of_means(estimator, sample, risk, theta, moved)]
+    if at is not None:
+        # A root of the middle: a cheap way to the variances of many rows at once.
+        values, vectors = np.linalg.eigh(risk.score_covariance(theta))
+        root = moved @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+        parts.append(_errors_at(at, risk, theta, root))
+    return np.concatenate(parts)
+
+
+def _errors_of_means(
+    estimator: BasePUClassifier, sample: Sample, risk: PairRisk, theta: Vector, moved: Matrix
+) -> Vector:
+    """Of the prior and the label frequency, by what each row moves them: itself in the mean, and through θ."""
+    design, labelled = sample.design, sample.labelled
+    a, b = (sample.log_odds(each) for each in (estimator._posterior, estimator._propensity))
+    expected = design.hold(class_given_label(a, b, labelled))
+    slope = expected * (1.0 - expected)
+    by_beta, by_gamma = (design.rmatvec(weigh(each, sample.weights)) for each in (slope, -slope * sigmoid(b)))
+    along = risk.scores_along(theta, moved.T @ risk.join(by_beta, by_gamma))
+    prior, frequency = estimator.prior_, estimator.label_frequency_
+    moves = expected - along
+    moves = design.hold(moves - sample.mean(moves))
+    frequency_moves = (as_float(labelled) - sample.mean(labelled) - frequency * moves) / prior
+    variances = [sample.mean(each**2) / sample.total_weight for each in (moves, frequency_moves)]
+    chances = np.array([prior, frequency])
+    # A label frequency of 1 has no log-odds to be unsure of.
+    return np.asarray(np.sqrt(variances) / np.maximum(chances * (1.0 - chances), np.finfo(np.float64).tiny))
+
+
+def _errors_at(at: Design, risk: PairRisk, theta: Vector, root: Matrix) -> Vector:
+    """Of the log-odds of y, e and h of every row; root @ root.T is the variance of θ."""
+    share = at.bring(sigmoid(at.matvec(risk.split(theta)[1])))
+    variances = np.zeros((3, len(share)))
+    for column in root.T:
+        u, v = (at.bring(at.matvec(each)) for each in risk.split(column))
+        # log h/(1−h) = a − softplus(b).
+        variances += np.square([u, v, u - share * v])
+    return np.sqrt(variances).ravel()
+
+
+def _moved(risk: PairRisk, theta: Vector) -> Matrix:
+    """A."""
+    try:
+        inverse = inverse_curvature(risk, theta)
+    except np.linalg.LinAlgError:
+        raise InvalidOption(
+            "how='sandwich': the joint risk is flat or a saddle at what was fitted: the labels do not determine both "
+            "predictors. Name the propensity_features, raise ridge, or use how='bootstrap'."
+        ) from None
+    return np.asarray(inverse + inverse @ (risk.ridges[:, np.newaxis] * inverse))
+
+
+def _risk_of(estimator: BasePUClassifier, sample: Sample) -> PairRisk:
+    risk, name = estimator._pair_risk(sample), type(estimator).__name__
+    if risk is None:
+        raise InvalidOption(
+            f"how='sandwich': this {name} does not minimise the joint risk over two logistic predictors. Use "
+            "how='bootstrap', or JointMLE without a radius, or SAREM or LBE of variant 'em'."
+        )
+    if not estimator.converged_:
+        raise InvalidOption(
+            f"how='sandwich': this {name} stopped before it converged, and nothing is known of such a place. Raise its "
+            "max_iter, or use how='bootstrap'."
+        )
+    if is_wide(len(risk.ridges)):
+        raise InvalidOption(
+            f"how='sandwich': {len(risk.ridges)} coefficients are too many for a matrix of their squared number. Use "
+            "how='bootstrap'."
+        )
+    return risk
