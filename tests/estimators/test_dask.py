@@ -191,7 +191,6 @@ def test_labels_that_are_none_are_refused_as_in_memory(problem):
         np.arange(300),
         np.zeros(300),
         np.full(300, np.nan),
-        some + (np.arange(300) > 200),
         np.array(["a"] * 300),
     ):
         with pytest.raises(InvalidLabels) as plain:
@@ -199,6 +198,9 @@ def test_labels_that_are_none_are_refused_as_in_memory(problem):
         with pytest.raises(type(plain.value)) as blocks:
             Naive().fit(as_dask(X), da.from_array(y, chunks=100))
         assert str(blocks.value) == str(plain.value)
+    # Known negatives by a third value are read from what is in memory alone.
+    with pytest.raises(InvalidLabels, match="known_negative="):
+        Naive().fit(as_dask(X), da.from_array(some + (np.arange(300) > 200), chunks=100))
     y = s.astype(float)
     y[[150, 250]] = np.nan
     with pytest.raises(InvalidLabels, match="no class for 2 rows, the first row 150"):

@@ -270,7 +270,7 @@ WRONG_COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize(("columns", "words"), WRONG_COLUMNS, ids=str)
+@pytest.mark.parametrize(("columns", "words"), WRONG_COLUMNS, ids=[f"case {n}" for n in range(len(WRONG_COLUMNS))])
 def test_a_wrong_column_is_named(data, columns, words):
     frame = pd.DataFrame(data.X, columns=["age", "dose", "ward", "sex"])
     with pytest.raises(InvalidOption, match=words):

@@ -155,13 +155,13 @@ WRONG_LABELS = {
     "0, 1 and missing": (
         lambda s: torch.where(torch.arange(150) == 3, torch.nan, s.double()),
         InvalidLabels,
-        "beside 2 labels",
+        "means known to be negative",
     ),
     "infinity": (lambda s: s / 0.0, InvalidLabels, "infinity|every value"),
     "too short": (lambda s: s[:-1], InvalidLabels, r"inconsistent numbers of samples: \[150, 149\]"),
     "too short a list": (lambda s: s[:-1].tolist(), InvalidLabels, r"inconsistent numbers of samples: \[150, 149\]"),
     "two columns": (lambda s: torch.stack([s, s], dim=1), InvalidLabels, r"1d array, got an array of shape \(150, 2\)"),
-    "complex": (lambda s: s + 1j, InvalidLabels, "complex"),
+    "complex": (lambda s: s + 1j, InvalidLabels, "(?i)complex"),
 }
 
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from propense.errors import DoubtfulFit
-from propense.estimators import JERM, Naive, Oracle
+from propense.estimators import JERM, Naive, Oracle, PUClassifier
 from propense.labelling import simulate
 
 __all__ = ["Demo", "Finding", "Score", "run_demo", "show_demo"]
@@ -65,12 +65,13 @@ def run_demo(seed: int) -> Demo:
     drawn = simulate(X, y, "S2", FREQUENCY, rng=seed)
     labelled, propensity = drawn.labelled, drawn.propensity
     with warnings.catch_warnings():
-        # The doubts of JERM's fit are printed as notes.
+        # The doubts of the first choice are printed as notes.
         warnings.simplefilter("ignore", DoubtfulFit)
         oracle = Oracle().fit(X, y)
         naive, jerm = Naive().fit(X, labelled), JERM().fit(X, labelled)
+        first = PUClassifier(random_state=0).fit(X, labelled)
 
-    def score(name: str, model: Oracle | Naive | JERM) -> Score:
+    def score(name: str, model: Oracle | Naive | JERM | PUClassifier) -> Score:
         error = float(np.abs(model.predict_propensity(X) - propensity)[y].mean())
         accuracy = balanced_accuracy_score(y_test, model.predict(X_test))
         return Score(name, accuracy, model.prior_, None if model is oracle else error)
@@ -85,10 +86,11 @@ def run_demo(seed: int) -> Demo:
             score("Naive", naive),
             score("JERM", jerm),
             score("JERM, balanced", jerm.set_params(decision="balanced")),
+            score("PUClassifier", first),
             score("Oracle, true classes", oracle),
         ],
-        findings=_most_likely(rows, jerm.predict_hidden(X), labelled, y),
-        notes=[doubt.message for doubt in jerm.doubts_],
+        findings=_most_likely(rows, first.predict_hidden(X), labelled, y),
+        notes=[doubt.message for doubt in first.doubts_],
     )
 
 
@@ -120,7 +122,7 @@ def show_demo(demo: Demo) -> None:
         error = "–" if line.propensity_error is None else f"{line.propensity_error:.3f}"
         table.add_row(line.method, f"{line.balanced_accuracy:.3f}", f"{line.prior:.3f}", error)
     console.print(table)
-    found = Table(title="The unlabelled rows most likely malignant, by JERM")
+    found = Table(title="The unlabelled rows most likely malignant, by PUClassifier")
     found.add_column("row", justify="right")
     found.add_column("P(Y=1 | x, S=0)", justify="right")
     found.add_column("is it?")

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from propense.estimators import PUClassifier
 from propense.tables import Grouping, TableFit
 
 __all__ = ["show_fit"]
@@ -27,6 +28,8 @@ def show_fit(found: TableFit, name: str) -> None:
             console.print(f"  {words}: {shown}")
     console.print(_estimates(found))
     console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_))
+    if isinstance(found.estimator, PUClassifier):
+        console.print(str(found.estimator.diagnosis_))
     if found.scar is not None:
         console.print(f"Labels at random? {found.scar} ({found.scar.rows:,} rows were looked at.)")
     for note in found.notes:

@@ -31,7 +31,7 @@ def fit(
         str | None, typer.Option("--positive", help="The value that means labelled, where that is not plain.")
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="A column that names the rows and is no feature.")] = None,
-    method: Annotated[str, typer.Option("--method", help="A name of propense methods.")] = "jerm",
+    method: Annotated[str, typer.Option("--method", help="A name of propense methods.")] = "pu",
     propensity_features: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,8 +59,12 @@ def fit(
         ),
     ] = None,
     scar_test: Annotated[
-        bool, typer.Option("--scar-test", help="Test whether labels look drawn at random among the positives.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--scar-test/--no-scar-test",
+            help="Test whether labels look drawn at random among the positives; done by itself up to 30 features.",
+        ),
+    ] = None,
     prior: Annotated[
         float | None,
         typer.Option("--prior", help="The share of positives, if known from elsewhere: sharpens --scar-test."),

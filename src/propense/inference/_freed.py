@@ -37,7 +37,9 @@ def freed(estimator: BasePUClassifier, sample: Sample) -> BasePUClassifier:
     beta, gamma = risk.split(theta + inverse @ (risk.ridges * theta))
     other = copy.copy(estimator)
     other._posterior, other._propensity = LogisticPredictor(beta), LogisticPredictor(gamma)
-    other.prior_ = other._prior(sample, Model(other._posterior, other._propensity, 1, True, []))
+    other.prior_ = sample.share_positive(
+        *other._rows_log_odds(sample, Model(other._posterior, other._propensity, 1, True, []))
+    )
     other.label_frequency_ = sample.mean(sample.labelled) / other.prior_
     return other
 

@@ -205,7 +205,9 @@ def _read(estimator: BasePUClassifier, X: Any, y: Any, sample_weight: Any, prope
     # Reading teaches an estimator its columns: a clone is taught, the fitted one stays as it is.
     sample, _ = read_sample(clone(estimator), X, y, sample_weight, propensity, estimator._read_labels)
     model = Model(estimator._posterior, estimator._propensity, estimator.n_iter_, estimator.converged_, [])
-    prior = estimator._prior(sample, model)
+    if sample.negative is not None:
+        raise InvalidOption("intervals do not take known negatives: a value of y beside missing ones means them.")
+    prior = sample.share_positive(*estimator._rows_log_odds(sample, model))
     if abs(prior - estimator.prior_) > _SAME:
         raise InvalidInput(
             f"The prior on these rows is {prior:.6g} where the fit had {estimator.prior_:.6g}: pass the X, y and "

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from propense.estimators import PUClassifier
 from propense.plots import (
     GroupDisplay,
     PrevalenceDisplay,
@@ -37,6 +38,7 @@ class FitReport:
     frequency: str
     prevalence: Figure
     drawings: list[Figure]
+    diagnosis: list[str]
     at_random: str
     simulations: Figure | None
     groups: Grid
@@ -92,6 +94,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         frequency=_percent(labelled / positives),
         prevalence=drawn("Rows", PrevalenceDisplay(n, labelled, positives)),
         drawings=_drawings(found),
+        diagnosis=str(estimator.diagnosis_).splitlines() if isinstance(estimator, PUClassifier) else [],
         at_random="" if found.scar is None else f"{found.scar} {found.scar.rows:,} rows were looked at.",
         simulations=None if found.scar is None else drawn("Labels drawn at random, and these", ScarDisplay(found.scar)),
         groups=_groups(found),

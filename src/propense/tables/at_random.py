@@ -1,4 +1,4 @@
-"""Whether the labels of a table look drawn at random among its positives, where the user asks."""
+"""Whether the labels of a table look drawn at random among its positives."""
 
 from typing import Any
 
@@ -13,24 +13,25 @@ __all__ = ["check_asked", "labels_at_random"]
 
 # Of more rows so many are drawn: some seconds, however large the table.
 _ROWS = 2000
-# With more features than this the test takes minutes.
-_FEATURES = 100
+# With more features than these the test takes more than seconds, and minutes.
+_QUICK, _FEATURES = 30, 100
 
 
 def check_asked(choices: Choices) -> None:
     """Refuse a prior that nothing would use."""
-    if choices.prior is not None and not choices.scar_test:
+    if choices.prior is not None and choices.scar_test is False:
         raise InvalidOption(f"The prior {choices.prior:g} is used by the test of labels at random alone: --scar-test.")
 
 
 def labels_at_random(
     choices: Choices, estimator: Any, features: Any, labelled: NDArray[np.bool_]
 ) -> tuple[ScarTest | None, list[str]]:
-    """What `scar_test` says of at most 2 000 rows, if it was asked for, and what there is to know of it."""
-    if not choices.scar_test:
+    """What `scar_test` says of at most 2 000 rows, if it is asked for or quick, and what there is to know of it."""
+    count = features.shape[1]
+    asked = choices.scar_test or choices.prior is not None
+    if choices.scar_test is False or (not asked and count > _QUICK):
         return None, []
     columns = getattr(estimator, "propensity_features", None)
-    count = features.shape[1]
     if count > _FEATURES:
         return None, [f"The labels were not tested (--scar-test): with {count} features it would take too long."]
     drawn = labelled

@@ -103,12 +103,12 @@ def fit_table(
     id: str | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
-    method: str = "jerm",
+    method: str = "pu",
     decision: str = "balanced",
     propensity_features: Sequence[str] | None = None,
     parameters: dict[str, Any] | None = None,
     points: bool = False,
-    scar_test: bool = False,
+    scar_test: bool | None = None,
     prior: float | None = None,
 ) -> TableFit:
     """Fit a method, and the naive baseline beside it, to the rows of a table.
@@ -128,7 +128,7 @@ def fit_table(
         Columns to leave out.
     categorical : list of str, default=()
         Columns of numbers that are names, such as postcodes.
-    method : str, default="jerm"
+    method : str, default="pu"
         A name of `METHODS`.
     decision : {"balanced", "posterior"}, default="balanced"
         Where the class is cut.
@@ -138,8 +138,9 @@ def fit_table(
         Further arguments of the method's class.
     points : bool, default=False
         Whether a point in a number written as text is a decimal point for sure; 1.549 beside 900 is refused otherwise.
-    scar_test : bool, default=False
-        Whether to test if labels are drawn at random among the positives, on at most 2 000 rows.
+    scar_test : bool, default=None
+        Whether to test if labels are drawn at random among the positives, on at most 2 000 rows; None does where there
+        are at most 30 features, or a prior.
     prior : float, default=None
         The share of positives, if known from elsewhere, for that test.
 

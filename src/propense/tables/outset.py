@@ -41,12 +41,12 @@ class Choices:
     id: str | None = None
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
-    method: str = "jerm"
+    method: str = "pu"
     decision: str = "balanced"
     propensity_features: Sequence[str] | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     points: bool = False
-    scar_test: bool = False
+    scar_test: bool | None = None
     prior: float | None = None
 
 
