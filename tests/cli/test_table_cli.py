@@ -92,7 +92,7 @@ def test_labels_are_tested_where_that_is_asked_for(folder, tmp_path, clinic):
     assert found.prevalence == pytest.approx(0.5)
     assert f"{found} 600 rows were looked at." in report.read_text(encoding="utf-8")
     assert propense.model_files.inspect(model)["about"]["scar_p_value"] == found.p_value
-    status, _, err = call(*asked, "--prior", "0.5")
+    status, _, err = call(*asked, "--no-scar-test", "--prior", "0.5")
     assert status == 2
     assert "The prior 0.5 is used by the test of labels at random alone: --scar-test." in " ".join(err.split())
 
@@ -138,7 +138,7 @@ def test_the_review_list_says_what_to_expect(folder, tmp_path):
 def test_a_model_file_is_inspected(folder):
     status, out, _ = call("inspect", folder / "m.propense")
     assert status == 0
-    for words in ("JERM", "decision='balanced'", "reported", "patient", "age", propense.__version__):
+    for words in ("PUClassifier", "decision='balanced'", "reported", "patient", "age", propense.__version__):
         assert words in out
 
 
@@ -187,6 +187,8 @@ def test_parameters_of_the_method_can_be_set(folder, tmp_path):
         "fit",
         folder / "clinic.csv",
         *FIT,
+        "--method",
+        "jerm",
         "--set",
         "spy_quantile=0.1",
         "--set",
@@ -202,7 +204,7 @@ def test_parameters_of_the_method_can_be_set(folder, tmp_path):
 def test_methods_are_listed():
     status, out, _ = call("methods")
     assert status == 0
-    for name in ("jerm", "joint-mle", "lbe", "naive", "pglin", "sar-em", "tm"):
+    for name in ("pu", "jerm", "joint-mle", "lbe", "naive", "pglin", "sar-em", "tm"):
         assert name in out
 
 
@@ -238,7 +240,7 @@ def test_options_that_make_no_sense_are_refused(folder, tmp_path):
     refused(["fit", table, *FIT, "--report", out, "--model", out], "--model and --report are one file")
     refused(["fit", tmp_path / "none.csv", *FIT, "--model", model], "none.csv", "no such file")
     refused(["fit", table, *FIT, "--set", "spy_quantile"], "NAME=VALUE")
-    refused(["fit", table, *FIT, "--set", "spy_quantile=7"], "spy_quantile=7")
+    refused(["fit", table, *FIT, "--set", "ridge=-1"], "ridge=-1")
     refused(["fit", table, *FIT, "--decimal", "x"], "--decimal x")
     refused(["fit", table, *FIT, "--propensity-features", ","], "a name missing")
     refused(["fit", table, *FIT, "--positive", "maybe"], "'maybe'", "'yes'")

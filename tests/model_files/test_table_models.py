@@ -38,7 +38,7 @@ def test_what_is_told_of_it_is_of_the_table(clinic, tmp_path):
     found = fit_table(clinic.drop_columns(["patient"]), "reported")
     propense.save(found.model, tmp_path / "m.propense", about={"table": "clinic"})
     facts = inspect(tmp_path / "m.propense")
-    assert (facts["method"], facts["label"], facts["id"]) == ("JERM", "reported = yes", None)
+    assert (facts["method"], facts["label"], facts["id"]) == ("PUClassifier", "reported = yes", None)
     assert facts["kinds"] == {c.name: c.kind for c in found.schema.columns}
     assert facts["about"] == {"table": "clinic"}
 

@@ -31,8 +31,10 @@ def test_every_section_is_on_the_page(page):
     outline.feed(page)
     assert outline.open == []
     assert re.findall(r'<section id="([\w-]+)">', page) == SECTIONS
-    # The bar of rows, seven of five columns (two are numbers with a curve), expected hits, the path of the risk.
-    assert outline.counts["svg"] == 10
+    # The bar of rows, seven of five columns (two are numbers with a curve), labels drawn at random, expected hits, the
+    # path of the risk.
+    assert outline.counts["svg"] == 11
+    assert "What the labels say of the labelling" in page
     assert outline.counts["table"] == 4
 
 

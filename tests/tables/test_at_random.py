@@ -17,8 +17,18 @@ def test_large_tables_are_sampled(rng):
     assert (result.rows, notes) == (2000, [])
 
 
-def test_nothing_is_tested_unasked(rng):
-    assert labels_at_random(Choices("reported"), Naive(), rng.normal(size=(9, 2)), np.arange(9) < 3) == (None, [])
+@pytest.mark.parametrize(
+    ("choices", "features", "tested"),
+    [
+        (Choices("reported"), 2, True),
+        (Choices("reported"), 31, False),
+        (Choices("reported", prior=0.6), 31, True),
+        (Choices("reported", scar_test=False), 2, False),
+    ],
+)
+def test_what_is_quick_is_tested_unless_it_is_not_wanted(rng, choices, features, tested):
+    result, notes = labels_at_random(choices, Naive(), rng.normal(size=(9, features)), np.arange(9) < 3)
+    assert (result is not None, notes) == (tested, [])
 
 
 @pytest.mark.parametrize(
@@ -33,4 +43,4 @@ def test_what_cannot_be_tested_is_said(shape, labelled, words):
 
 def test_a_prior_for_nothing_is_refused():
     with pytest.raises(InvalidOption, match="--scar-test"):
-        check_asked(Choices("reported", prior=0.3))
+        check_asked(Choices("reported", scar_test=False, prior=0.3))

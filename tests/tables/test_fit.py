@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clinic import make_clinic
-from propense import JERM, Naive
+from propense import JERM, Naive, PUClassifier
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidInput, InvalidLabels, InvalidOption, InvalidTable, NoLabelledInstances
 from propense.tables import METHODS, TableFile, explain, fit_table
@@ -18,6 +18,16 @@ from propense.tables import METHODS, TableFile, explain, fit_table
 @pytest.fixture(scope="module")
 def found(clinic):
     return fit_table(clinic, "reported", id="patient")
+
+
+@pytest.fixture(scope="module")
+def jerm(clinic):
+    return fit_table(clinic, "reported", id="patient", method="jerm")
+
+
+def test_the_first_choice_is_taken_unless_another_is_named(clinic):
+    estimator = fit_table(clinic, "reported", id="patient").estimator
+    assert (type(estimator), estimator.decision, estimator.random_state) == (PUClassifier, "balanced", 0)
 
 
 def test_columns_become_features(found):
@@ -33,7 +43,7 @@ def test_columns_become_features(found):
     assert found.estimator.n_features_in_ == len(names)
 
 
-def test_the_estimator_is_that_of_features_made_by_hand(clinic, found):
+def test_the_estimator_is_that_of_features_made_by_hand(clinic, jerm):
     """Median for the missing, mean 0 and standard deviation 1, a column for each level but the most frequent."""
     bmi = clinic.column("bmi").to_numpy()
     filled = np.where(np.isnan(bmi), np.nanmedian(bmi), bmi)
@@ -43,23 +53,23 @@ def test_the_estimator_is_that_of_features_made_by_hand(clinic, found):
         [np.array(clinic.column("sex")) == "m", *(region == each for each in ("south", "east", None))]
     )
     X = np.column_stack([(numbers - numbers.mean(axis=0)) / numbers.std(axis=0), levels.astype(float)])
-    np.testing.assert_allclose(found.model.features(clinic), X, atol=1e-12)
+    np.testing.assert_allclose(jerm.model.features(clinic), X, atol=1e-12)
     by_hand = JERM(decision="balanced").fit(X, np.array(clinic.column("reported")) == "yes")
-    assert (str(found.model.label), found.model.label.negative) == ("reported = yes", None)
-    np.testing.assert_allclose(found.estimator.coef_, by_hand.coef_, atol=1e-6)
-    np.testing.assert_allclose(found.scores.hidden, by_hand.predict_hidden(X), atol=1e-6)
+    assert (str(jerm.model.label), jerm.model.label.negative) == ("reported = yes", None)
+    np.testing.assert_allclose(jerm.estimator.coef_, by_hand.coef_, atol=1e-6)
+    np.testing.assert_allclose(jerm.scores.hidden, by_hand.predict_hidden(X), atol=1e-6)
 
 
-def test_who_is_under_labelled_is_found(found):
+def test_who_is_under_labelled_is_found(jerm):
     """Women are labelled thrice as often, and nothing else differs so much."""
-    first = found.groups[0]
+    first = jerm.groups[0]
     assert first.column == "sex"
     share = {group.name: group.frequency for group in first.groups}
     assert share["f"] > 2 * share["m"]
-    for grouping in found.groups:
-        assert sum(group.rows for group in grouping.groups) == len(found.labelled)
-        assert sum(group.labelled for group in grouping.groups) == found.labelled.sum()
-        assert sum(group.positives for group in grouping.groups) == pytest.approx(found.expected.sum())
+    for grouping in jerm.groups:
+        assert sum(group.rows for group in grouping.groups) == len(jerm.labelled)
+        assert sum(group.labelled for group in grouping.groups) == jerm.labelled.sum()
+        assert sum(group.positives for group in grouping.groups) == pytest.approx(jerm.expected.sum())
 
 
 def test_the_format_of_the_file_does_not_matter(tmp_path, clinic, found):
@@ -142,14 +152,14 @@ WRONG = [
     ({"drop": ["name"]}, InvalidTable, r"has no column 'name' \(--drop\)"),
     ({"categorical": ["name"]}, InvalidTable, r"has no column 'name' \(--categorical\)"),
     ({"id": None}, InvalidTable, "column 'patient' holds 600 different words.*--id 'patient'"),
-    ({"method": "magic"}, InvalidOption, "There is no method 'magic'. There are: jerm, joint-mle"),
+    ({"method": "magic"}, InvalidOption, "There is no method 'magic'. There are: pu, jerm, joint-mle"),
     ({"decision": "fair"}, InvalidOption, "decision='fair'"),
     ({"label": "region"}, InvalidLabels, r"t\.csv, column 'region' holds 3 values \('east', 'north', 'south'\)"),
     ({"label": "sex"}, InvalidLabels, r"holds 'f' and 'm': say which one means labelled, --positive 'f' or"),
     ({"positive": "maybe"}, InvalidLabels, r"holds no 'maybe' \(--positive\). It holds: 'yes'"),
     ({"id": "reported"}, InvalidTable, "cannot be both the label and the id"),
-    ({"parameters": {"colour": 1}}, InvalidOption, "JERM has no parameter 'colour'. It has: decision"),
-    ({"parameters": {"spy_quantile": 7}}, InvalidOption, r"JERM\(spy_quantile=7\)"),
+    ({"parameters": {"colour": 1}}, InvalidOption, "PUClassifier has no parameter 'colour'. It has: decision"),
+    ({"parameters": {"ridge": -1}}, InvalidOption, r"PUClassifier\(ridge=-1\)"),
     ({"drop": ["age", "sex", "bmi", "smoker", "region"]}, InvalidTable, "no column left to learn from"),
 ]
 
