@@ -8,7 +8,7 @@ demo: .venv/.cli
 	$(BIN)/propense demo
 
 test: .venv/.dev
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: .venv/.dev
 	$(BIN)/ruff check .

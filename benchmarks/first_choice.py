@@ -7,6 +7,7 @@ the class score. Then seconds beside one logistic regression of scikit-learn's o
 
 import argparse
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from propense import JERM, SAREM, Oracle, PGLin, PUClassifier
 from propense.datasets import make_double_logistic
+from propense.errors import DoubtfulFit
 
 P = 10
 SLOPES = make_double_logistic(1, P, random_state=0).coef[1:]
@@ -72,9 +74,10 @@ def cost(n: int, p: int, turns: int) -> None:
 def main() -> None:
     """Print a Markdown table and the cost."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--turns", type=int, default=5)
     asked = parser.parse_args()
+    warnings.simplefilter("ignore", DoubtfulFit)
     print(f"| | {' | '.join(WORLDS)} |")
     print(f"| --- |{' ---: |' * len(WORLDS)}")
     for name, make in METHODS.items():
