@@ -55,7 +55,10 @@ def read_third(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     Other y are returned as they are. Negatives that outnumber the missing values may be unlabelled rows of a table with
     gaps, and are refused.
     """
-    array, missing, values = _read_values(y)
+    array = _as_array(y)
+    if getattr(array, "ndim", 1) != 1:
+        return y, None
+    array, missing, values = _read_values(array)
     if len(values) != 2 or not missing.any():
         return y, None
     negative = ~missing

@@ -152,12 +152,17 @@ def test_the_words_say_the_numbers(data):
 
 
 @pytest.mark.parametrize(
-    ("evidence", "alignment", "share", "labelling"),
-    [(11, 0, 0, "own features"), (11, -0.9, 0, "falling"), (9, -0.9, 0.6, "class score"), (-3, 0, 0.2, "constant")],
+    ("evidence", "alignment", "height", "labelling"),
+    [
+        (11, 0, 0.5, "own features"),
+        (11, -0.9, 0.5, "falling"),
+        (9, -0.9, 0.85, "class score"),
+        (-3, 0, 0.8, "constant"),
+    ],
 )
-def test_what_is_said_of_the_labelling_follows_from_the_numbers(evidence, alignment, share, labelling):
+def test_what_is_said_of_the_labelling_follows_from_the_numbers(evidence, alignment, height, labelling):
     priors = dict.fromkeys(("constant", "free", "proportional", "shared"), 0.5)
-    assert Diagnosis(0.5, share, evidence, alignment, priors, 0.9).labelling == labelling
+    assert Diagnosis(height, 0.0, evidence, alignment, priors, 0.9).labelling == labelling
 
 
 def test_log_odds_of_a_logarithm():
@@ -176,3 +181,45 @@ def test_a_product_of_curves_is_finite_far_out():
     assert np.isfinite(found).all()
     chance = expit(X[1:4, 0]) ** 0.5 * expit(1 - 2 * X[1:4, 0]) ** 0.25
     np.testing.assert_allclose(expit(found[1:4]), chance, rtol=1e-9)
+
+
+def known_negatives(data, count):
+    """Some of the negatives, the first of them."""
+    negative = np.zeros(len(data.positive), dtype=bool)
+    negative[np.flatnonzero(~data.positive)[:count]] = True
+    return negative
+
+
+@pytest.mark.parametrize("count", [1, 5, 100])
+def test_known_negatives_do_no_harm(count):
+    data, fresh = world("class score"), world("class score", 20_000, 1)
+    scores = [
+        balanced_accuracy_score(
+            fresh.positive, PUClassifier(random_state=0).fit(data.X, data.labelled, **known).predict(fresh.X)
+        )
+        for known in ({}, {"known_negative": known_negatives(data, count)})
+    ]
+    assert scores[1] > scores[0] - 0.01
+
+
+def test_halves_may_lack_what_the_whole_has(data):
+    """Of the rows of which nothing is known one is left, so that one half has none."""
+    negative = ~data.labelled
+    negative[np.flatnonzero(negative)[0]] = False
+    for seed in range(4):
+        model = PUClassifier(random_state=seed).fit(data.X, data.labelled, known_negative=negative)
+        assert math.isnan(model.diagnosis_.stability)
+
+
+def test_where_every_class_is_known_it_is_a_regression_in_the_columns_units(data):
+    X = data.X * 0.01
+    models = [PUClassifier().fit(each, data.labelled, known_negative=~data.labelled) for each in (X, data.X)]
+    np.testing.assert_allclose(models[0].coef_ * 0.01, models[1].coef_, rtol=1e-6)
+    assert models[0].doubts_ == ()
+    assert len(models[0].risk_path_) == 2
+    assert "The class of every row is known" in str(models[0].diagnosis_)
+
+
+def test_constant_columns_have_no_direction():
+    s = np.arange(97) < 30
+    assert PUClassifier(random_state=0).fit(np.full((97, 3), 3.3), s).diagnosis_.alignment == 0.0

@@ -204,3 +204,23 @@ def test_the_refit_is_the_ridge_fit_of_the_slopes_in_use(data):
     )
     assert np.abs(model.coef_).sum() > np.abs(held.coef_).sum()
     np.testing.assert_array_equal(model.coefs_path_, held.coefs_path_)
+
+
+def test_what_was_y_is_y_in_every_refit():
+    """y and e of nearly equal steepness: the convention alone would swap them at times."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2))
+    s = (rng.random(1500) < sigmoid(1 + 2 * X[:, 0])) & (rng.random(1500) < sigmoid(-0.5 + 2 * X[:, 1]))
+    model = SparseJoint(alpha=0.002).fit(X, s)
+    steep = int(np.argmax(np.abs(model.coef_)))
+    for seed in range(8):
+        rows = np.random.default_rng(seed).integers(0, 1500, 1500)
+        again = SparseJoint(alpha=0.002)
+        again._begin = model._posterior, model._propensity
+        assert int(np.argmax(np.abs(again.fit(X[rows], s[rows]).coef_))) == steep
+
+
+def test_a_refit_that_stopped_short_is_told():
+    data = make_double_logistic(800, 3, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        assert not SparseJoint(alpha=0.01, max_iter=5).fit(data.X, data.labelled).converged_

@@ -131,7 +131,7 @@ def test_that_some_positives_hide_tells_labels_that_favour_clear_ones(rng):
     result = scar_test(data.X, labelled, **asked)
     assert result.p_value == 0.05
     assert result.label_frequency == pytest.approx(0.8)
-    assert "or more than 80% of the positives are labelled" in str(result)
+    assert "or more than 80 % of the positives are labelled" in str(result)
     assert scar_test(data.X, labelled, most_labelled=1.0, **asked).p_value > 0.05
 
 
@@ -188,6 +188,9 @@ def test_words_promise_no_proof(small):
         ({"prior": 1.5}, InvalidOption, "prior=1.5"),
         ({"prior": (0.8, 0.7)}, InvalidOption, "in order"),
         ({"prior": "many"}, InvalidOption, "a number, a pair of numbers or None"),
+        ({"propensity_features": []}, InvalidOption, "depend on nothing"),
+        ({"y": np.arange(300) < 270}, InvalidOption, "0.900 of all rows are labelled"),
+        ({"y": ["yes", "no", ""] * 100}, InvalidLabels, "takes no known negatives"),
         ({"most_labelled": 0}, InvalidOption, r"scar_test\(most_labelled=0\)"),
         ({"n_simulations": 0}, InvalidOption, r"scar_test\(n_simulations=0\)"),
         ({"max_rows": 0}, InvalidOption, r"scar_test\(max_rows=0\)"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from propense import Naive
+from propense import SAREM, Naive
 from propense.errors import InvalidOption
 from propense.tables import Choices
 from propense.tables.at_random import check_asked, labels_at_random
@@ -44,3 +44,15 @@ def test_what_cannot_be_tested_is_said(shape, labelled, words):
 def test_a_prior_for_nothing_is_refused():
     with pytest.raises(InvalidOption, match="--scar-test"):
         check_asked(Choices("reported", scar_test=False, prior=0.3))
+
+
+def test_chance_does_not_contradict_a_prior(rng):
+    labelled = np.arange(10_000) < 1000
+    choices = Choices("reported", prior=0.1)
+    result, _ = labels_at_random(choices, Naive(), rng.normal(size=(10_000, 1)), rng.permutation(labelled))
+    assert result.prior[0] == pytest.approx(0.1, abs=0.02)
+
+
+def test_columns_that_e_may_not_depend_on_leave_nothing_to_test(rng):
+    constant = SAREM(propensity_features=[])
+    assert labels_at_random(ASKED, constant, rng.normal(size=(50, 2)), np.arange(50) < 9) == (None, [])

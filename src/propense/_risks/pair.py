@@ -130,11 +130,11 @@ class PairRisk:
         return self._ridge.copy()
 
     def score_covariance(self, coef: Vector) -> Matrix:
-        """Σ wᵢ·(gᵢ − ḡ)(gᵢ − ḡ)ᵀ, gᵢ the gradient of the loss of row i, the ridge left out, and ḡ their mean."""
+        """Σ wᵢ·(gᵢ − ḡ)(gᵢ − ḡ)ᵀ, gᵢ the gradient of the loss of row i, the penalties left out, and ḡ their mean."""
         u, v = self._slopes(coef)
         own, cross, others = (self._design.gram(weigh(each, self._weights)) for each in (u * u, u * v, v * v))
         cross = cross[:, self._places]
-        total = self.gradient(coef) - self._ridge * coef
+        total = self.gradient(coef) - self._pull(coef)
         squares = np.block([[own, cross], [cross.T, others[self._places][:, self._places]]])
         return np.asarray(squares - np.outer(total, total) / self.total_weight)
 

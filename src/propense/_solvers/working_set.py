@@ -104,7 +104,7 @@ class SparsePair:
         place, n_iter, converged = start, 0, False
         # The sequential strong rule (Tibshirani et al. 2012): whose slope is below 2·alpha − before stays at 0, as a
         # rule. Who breaks it is found by the gradient at the end of each round.
-        reach = 1.0 if before is None else max(2.0 - before / alpha, 0.0)
+        reach = 1.0 if before is None or alpha == 0.0 else max(2.0 - before / alpha, 0.0)
         for _ in range(_ROUNDS):
             risk, where = self._among(self._wanted(place, penalty, reach))
             found = orthant_newton(

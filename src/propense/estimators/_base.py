@@ -15,7 +15,7 @@ from propense._labels import read_labels
 from propense._maths.arrays import Rows
 from propense._risks import PairRisk
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption
-from propense.estimators._doubts import GENERAL, Doubt, ask
+from propense.estimators._doubts import GENERAL, OF_CLASSES, Doubt, ask
 from propense.estimators._fitted import FittedPair
 from propense.estimators._inputs import Sample, read_sample
 from propense.estimators._options import check_options
@@ -84,7 +84,7 @@ class BasePUClassifier(FittedPair, ClassifierMixin, BaseEstimator, ABC):
         y : array-like of shape (n_samples,)
             Who is labelled: any two values, the larger of which is the label (1 of {0, 1}, True, "yes" of
             {"no", "yes"}); or one value, with NaN, None, pandas NA or an empty string for the unlabelled; or two beside
-            such missing ones, of which the smaller is known to be negative.
+            such missing ones, of which the smaller is known to be negative (of a y in memory).
         sample_weight : array-like of shape (n_samples,), default=None
             What each row counts for: weight 2 is the row twice, weight 0 is no row.
         known_negative : bool array-like of shape (n_samples,), default=None
@@ -141,7 +141,10 @@ class BasePUClassifier(FittedPair, ClassifierMixin, BaseEstimator, ABC):
         columns = sample.propensity_columns
         features = sample.design.shape[1] - 1
         flexible = isinstance(model.posterior, ClassifierPredictor)
-        asked = self._asked()
+        told = columns is not None or sample.negative is not None
+        # Where every class is known there is nothing of labels to doubt.
+        known = sample.negative is not None and not bool(sample.unlabelled.any())
+        asked = OF_CLASSES if known else self._asked()
         tally = take_tally(
             sample,
             a,
@@ -151,7 +154,7 @@ class BasePUClassifier(FittedPair, ClassifierMixin, BaseEstimator, ABC):
             propensity_features=(features if columns is None else len(columns)) * ("collinear" in asked),
             prior=self.prior_,
             frequency=self.label_frequency_,
-            told_apart=columns is not None or flexible != isinstance(model.propensity, ClassifierPredictor),
+            told_apart=told or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
             marked="Positive" if self._read_labels is not read_labels else "Labelled",
         )

@@ -10,6 +10,8 @@ READINGS = ("constant", "free", "proportional", "shared")
 
 # Twice a log-likelihood: odds of 150 to 1, "very strong" by the scale of Kass and Raftery (1995).
 STRONG = 10.0
+# Above this height more than half of the climb would be shared.
+_HIGH = 0.5**0.25
 # A correlation beyond this is a direction.
 _FALLING = -0.3
 
@@ -36,7 +38,7 @@ class Diagnosis:
         The share of positives under four readings of the same labels: "constant" (e is constant), "free" (e as fitted,
         nothing shared), "proportional" (half of the steepness is e's, as in PGLIN) and "shared", the one in use.
     stability : float
-        The part of the rows on which fits to two random halves agree.
+        The part of the rows that fits to two random halves call alike, cut at their priors.
     """
 
     height: float
@@ -53,10 +55,12 @@ class Diagnosis:
 
     @property
     def labelling(self) -> str:
-        """What the labels look like: "own features", "falling", "class score" or "constant"."""
+        """What the labels look like: "own features", "falling", "class score", "constant", or "complete"."""
+        if self.height == 1.0:
+            return "complete"
         if self.evidence > STRONG:
             return "falling" if self.alignment < _FALLING else "own features"
-        return "class score" if self.share > 0.5 else "constant"
+        return "class score" if self.height > _HIGH else "constant"
 
     def __str__(self) -> str:
         found = {
@@ -64,11 +68,13 @@ class Diagnosis:
             "falling": "The surer a positive, the less often it is labelled",
             "class score": "The labels reach the surest positives: labelling probably follows the class score",
             "constant": "Labels are withheld from sure positives too, in no visible pattern",
+            "complete": "The class of every row is known",
         }[self.labelling]
-        low, high = min(self.priors.values()), max(self.priors.values())
+        others = [prior for name, prior in self.priors.items() if name != "shared"]
         lines = [
             f"{found} (evidence {self.evidence:.1f}, height {self.height:.2f}).",
-            f"Positives: {self.priors['shared']:.1%}; other readings of the same labels give {low:.1%} to {high:.1%}.",
+            f"Positives: {self.priors['shared']:.1%}; other readings of the same labels give {min(others):.1%} to "
+            f"{max(others):.1%}.",
         ]
         if not math.isnan(self.stability):
             lines.append(f"Fits to two halves of the rows agree on {self.stability:.1%} of the rows.")

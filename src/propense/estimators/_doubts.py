@@ -145,14 +145,14 @@ def at_boundary(tally: Tally) -> str | None:
     if tally.never > _MOST:
         return (
             f"{tally.never:.0%} of the expected positives have a propensity below 0.01: they are extrapolated from "
-            "labels that are elsewhere, and prior_ with them. Raise propensity_ridge (or ridge), or name "
-            "propensity_features."
+            "labels that are elsewhere, and prior_ with them. Raise its penalty (propensity_ridge, "
+            "shrinkage or ridge), or name propensity_features."
         )
     if tally.surely <= _MOST or tally.frequency > _NEARLY_ALL:
         return None
     return (
         f"{tally.surely:.0%} of the expected positives have a propensity above 0.99: where labels are, everybody "
-        "hidden is ruled out. Raise propensity_ridge (or ridge), or name propensity_features."
+        "hidden is ruled out. Raise its penalty (propensity_ridge, shrinkage or ridge), or name propensity_features."
     )
 
 
@@ -240,7 +240,7 @@ def readings_differ(priors: dict[str, float]) -> str | None:
         return None
     return (
         f"The labels leave open whether {low:.0%} or {high:.0%} of the rows are positive (diagnosis_.priors): rely "
-        "on the order of the rows more than on prior_ and the cut. Name propensity_features, or mark known negatives."
+        "on the order of the rows more than on prior_ and the cut. Name propensity_features, or compare with SAREM."
     )
 
 

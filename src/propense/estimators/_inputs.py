@@ -101,9 +101,9 @@ class Sample:
     def part(self, mask: Any) -> "Sample":
         """The sample of the rows of a mask, as in `among`; nothing is known of their propensity."""
         design, labelled, weights = self.among(mask)
-        negative = self.negative
-        if negative is not None and design is not self.design:
-            negative = negative[mask]
+        negative = None
+        if self.negative is not None and bool((self.negative & mask).any()):
+            negative = self.negative if design is self.design else self.negative[mask]
         return Sample(design, labelled, weights, None, None, self.propensity_columns, negative)
 
     def counting(self, weights: Any) -> "Sample":

@@ -56,9 +56,13 @@ class Curve:
     def alignment(self, sample: Sample) -> float:
         """The correlation of γᵀx with βᵀx over the rows; 0 where either is constant."""
         a, b = (sample.log_odds(LogisticPredictor(each)) for each in (self.beta, self.gamma))
+        raw = sample.mean(a * a), sample.mean(b * b)
         a, b = a - sample.mean(a), b - sample.mean(b)
-        spread = math.sqrt(sample.mean(a * a) * sample.mean(b * b))
-        return sample.mean(a * b) / spread if spread else 0.0
+        variances = sample.mean(a * a), sample.mean(b * b)
+        # What is left of a constant is rounding.
+        if any(variance <= 1e-12 * square for variance, square in zip(variances, raw, strict=True)):
+            return 0.0
+        return sample.mean(a * b) / math.sqrt(variances[0] * variances[1])
 
 
 @dataclass(frozen=True)

@@ -26,14 +26,14 @@ class Learner:
     ----------
     estimator : classifier or None
         None is our logistic regression.
-    ridge, intercept_ridge : float
+    ridge, intercept_ridge : float, the first also one per slope
         Its penalties; nothing to a classifier.
     columns : int ndarray or None
         The features that the predictor may depend on; None is all.
     """
 
     estimator: Any = None
-    ridge: float = 1.0
+    ridge: float | NDArray[np.float64] = 1.0
     intercept_ridge: float = 0.0
     columns: NDArray[np.intp] | None = None
 

@@ -40,7 +40,7 @@ _TOL, _ROUNDS = 1e-10, 200
 
 def is_complete(sample: Sample) -> bool:
     """Whether the class of every row is known: it is labelled or a known negative."""
-    return sample.negative is not None and not bool(sample.unlabelled.any())
+    return sample.negative is not None and sample.weight_of(sample.unlabelled) == 0.0
 
 
 def fit_complete(sample: Sample, learner: Learner) -> Model:

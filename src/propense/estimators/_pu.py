@@ -1,10 +1,12 @@
 """PUClassifier: the estimator to reach for first."""
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sklearn.utils import check_random_state
 
+from propense._designs import column_scales
 from propense._maths.arrays import as_float
 from propense._maths.logistic import logit
 from propense._solvers import SOLVERS
@@ -178,7 +180,9 @@ class PUClassifier(BasePUClassifier):
         """The regression of the class, which is known of every row."""
         priors = dict.fromkeys(READINGS, sample.mean(sample.labelled))
         self.diagnosis_ = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan)
-        return fit_complete(sample, Learner(ridge=self.ridge))
+        _, squares = column_scales(sample.design, sample.weights)
+        model = fit_complete(sample, Learner(ridge=self.ridge * squares))
+        return replace(model, risk_path=2 * model.risk_path)
 
     def _fitter(self) -> CurveFitter:
         return CurveFitter(self.ridge, self.shrinkage, self.solver, self.tol, self.max_iter)
@@ -187,8 +191,8 @@ class PUClassifier(BasePUClassifier):
         """What e gets of the steepness along βᵀx."""
         if self.share is not None:
             return float(self.share)
-        # Columns that are named, evidence, or known negatives tell y from e.
-        if sample.propensity_columns is not None or curve.evidence > STRONG or sample.negative is not None:
+        # Columns that are named, or evidence, tell y from e.
+        if sample.propensity_columns is not None or curve.evidence > STRONG:
             return 0.0
         climb = _CLIMB * curve.height**_POWER
         return climb / (1.0 + climb)

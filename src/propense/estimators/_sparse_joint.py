@@ -9,9 +9,10 @@ from sklearn.utils import check_random_state
 
 from propense._maths.linear import places
 from propense.estimators._base import BasePUClassifier, Model
+from propense.estimators._doubts import SYMMETRIC
 from propense.estimators._inputs import Sample
 from propense.estimators._options import Choice, Count, Number, Option, Seed, Truth
-from propense.estimators._predictors import LogisticPredictor
+from propense.estimators._predictors import LogisticPredictor, logistic_pair
 from propense.estimators._sparse_path import Path, Problem, Rules, folds_of, held_out
 
 __all__ = ["SparseJoint"]
@@ -121,6 +122,7 @@ class SparseJoint(BasePUClassifier):
     (array([4]), array([7]))
     """
 
+    _doubted: ClassVar[tuple[str, ...]] = SYMMETRIC
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "alpha": Number(0.0, optional=True),
@@ -183,13 +185,13 @@ class SparseJoint(BasePUClassifier):
         found = path.follow(alphas)
         chosen = self._choose()
         self.alphas_, self.alpha_ = alphas, float(alphas[chosen])
-        final = path.refit(self.alpha_, found[chosen]) if self.refit else found[chosen].coef
-        beta, gamma = self._keep_path(sample, [*(place.coef for place in found), final], path.pair.spreads)
+        final = path.refit(self.alpha_, found[chosen]) if self.refit else found[chosen]
+        beta, gamma = self._keep_path(sample, [*(place.coef for place in found), final.coef], path.pair.spreads)
         return Model(
             LogisticPredictor(beta),
             LogisticPredictor(gamma),
             n_iter=max(found[chosen].n_iter, 1),
-            converged=found[chosen].converged,
+            converged=found[chosen].converged and final.converged,
             risk_path=[place.value / sample.total_weight for place in found],
         )
 
@@ -204,7 +206,7 @@ class SparseJoint(BasePUClassifier):
         warnings.warn(
             "All labelled rows, or all unlabelled ones, are equal: none can be held out to choose alpha, and "
             "SparseJoint takes the largest, with which all slopes are 0. Pass an alpha.",
-            stacklevel=5,
+            stacklevel=6,
         )
         return nothing
 
@@ -223,7 +225,17 @@ class SparseJoint(BasePUClassifier):
         steepness = [float(spreads[:p] @ np.abs(each)) for each in final]
         # The intercepts say how many, not how steep. Columns or prices of their own tell the factors apart.
         alike = sample.propensity_columns is None and self.propensity_penalty == 1
-        if alike and steepness[1] > steepness[0]:
+        begin = logistic_pair(self._begin)
+        if begin is not None:
+            # What was y in an earlier fit is y: the order nearer to it.
+            far = [
+                sum(float(spreads[:p] @ np.abs(each - other)) for each, other in zip(order, begin, strict=True))
+                for order in (final, final[::-1])
+            ]
+            swap = far[1] < far[0]
+        else:
+            swap = steepness[1] > steepness[0]
+        if alike and swap:
             *pairs, final = [(gamma, beta) for beta, gamma in (*pairs, final)]
         used = np.unique(np.concatenate([np.flatnonzero(each[1:]) for pair in pairs for each in pair]))
         self.path_features_ = used

@@ -1,7 +1,7 @@
 """The way to sparse predictors: where to begin, the path from there, and its risk on rows held out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from propense._designs import Design, column_moments
 from propense._maths.arrays import Rows
 from propense._maths.formulas import PAIR
 from propense._maths.linear import places
-from propense._solvers import Penalty, Place, SparseLogistic, SparsePair, orthant_newton
+from propense._solvers import Penalty, Place, Solution, SparseLogistic, SparsePair, orthant_newton
 from propense.estimators._inputs import Sample
 
 __all__ = ["Path", "Problem", "Rules", "folds_of", "held_out"]
@@ -101,7 +101,7 @@ class Path:
         rules = self._rules
         return self.pair.solve(float(alpha), start, tol=rules.tol, max_iter=rules.max_iter, before=before)
 
-    def refit(self, alpha: float, place: Place) -> Vector:
+    def refit(self, alpha: float, place: Place) -> Solution:
         """The slopes in use without their ℓ1 penalty; the ridge stays, and is at least that of the anchor."""
         few, where = self.pair.among(place.coef)
         coef, squares = place.coef[where], self.pair.spreads[where] ** 2
@@ -112,7 +112,7 @@ class Path:
         found = orthant_newton(few, coef, ridge, tol=self._rules.tol, max_iter=self._rules.max_iter)
         out = np.zeros(len(place.coef))
         out[where] = found.coef
-        return out
+        return replace(found, coef=out)
 
     def _is_stuck(self, place: Place) -> bool:
         """Whether e is 1: there the risk no longer depends on γ, and no search leaves."""

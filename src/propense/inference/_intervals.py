@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
 from propense.errors import InvalidInput, InvalidOption
+from propense.estimators import KnownPropensity
 from propense.estimators._base import BasePUClassifier, Model
 from propense.estimators._inputs import Sample, read_features, read_sample
 from propense.estimators._options import Choice, Count, Option, Seed
@@ -204,6 +205,10 @@ def _read(estimator: BasePUClassifier, X: Any, y: Any, sample_weight: Any, prope
     """The sample that the estimator was fitted to, found by its prior to be that."""
     # Reading teaches an estimator its columns: a clone is taught, the fitted one stays as it is.
     sample, _ = read_sample(clone(estimator), X, y, sample_weight, propensity, estimator._read_labels)
+    known = isinstance(estimator, KnownPropensity)
+    if known != (propensity is not None):
+        words = "needs the propensity that fit had" if known else "was fitted without a propensity, and takes none"
+        raise InvalidOption(f"intervals(propensity=…): {type(estimator).__name__} {words}.")
     model = Model(estimator._posterior, estimator._propensity, estimator.n_iter_, estimator.converged_, [])
     if sample.negative is not None:
         raise InvalidOption("intervals do not take known negatives: a value of y beside missing ones means them.")
@@ -211,6 +216,6 @@ def _read(estimator: BasePUClassifier, X: Any, y: Any, sample_weight: Any, prope
     if abs(prior - estimator.prior_) > _SAME:
         raise InvalidInput(
             f"The prior on these rows is {prior:.6g} where the fit had {estimator.prior_:.6g}: pass the X, y and "
-            "sample_weight of fit (and new rows as at)."
+            "sample_weight of fit (and new rows as at). Fits with known_negative are not taken."
         )
     return sample

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from propense._designs import as_design, column_moments
 from propense._labels import read_labels
 from propense._maths.arrays import library_of
-from propense.errors import InvalidFeatures, InvalidOption
+from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption
 from propense.estimators._inputs import Sample, read_sample
 from propense.estimators._options import Count, Number, Option, Seed, check_options
 from propense.inference._scar_models import AtRandom, LabelModels
@@ -36,7 +36,7 @@ _OPTIONS: dict[str, Option] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScarTest:
     """What `scar_test` finds; ``str()`` says it in words.
 
@@ -45,7 +45,8 @@ class ScarTest:
     p_value : float
         (1 + how many simulated statistics are at least the observed one) / (1 + how many were simulated).
     statistic : float
-        Twice the log-likelihood that a chance of a label which depends on the features adds to a constant one.
+        Twice the log-likelihood that a chance of a label which depends on the features, bound by no premise, adds to a
+        constant one.
     simulated : ndarray of shape (n_simulations,)
         The same of labels drawn at random among the positives.
     label_frequency : float
@@ -75,12 +76,9 @@ class ScarTest:
         count = int((self.simulated >= self.statistic).sum())
         seen = f"p = {self.p_value:.3f}, {count} of {len(self.simulated)} simulations were as uneven"
         if self.p_value <= _LEVEL:
-            # Labels that would be nearly all the positives there are: only the premise speaks against them.
-            reached = self.prior is None and self.label_frequency >= self.most_labelled < 1.0
-            premise = f", or more than {self.most_labelled:.0%} of the positives are labelled" if reached else ""
             return (
                 f"Labels at random among the positives (SCAR) are implausible ({seen}): who is labelled depends on the "
-                f"features, or being positive does so in a way that is not logistic{premise}."
+                f"features, or being positive does so in a way that is not logistic{self._premise()}."
             )
         words = f"No evidence against labels at random among the positives (SCAR) ({seen}). That does not prove it"
         if self.prior is not None:
@@ -91,6 +89,17 @@ class ScarTest:
             f"{words}: labels that favour the clearest positives look the same unless it is known how many positives "
             f"there are. At random, {rows} of the rows would be, and {labelled} of them labelled."
         )
+
+    def _premise(self) -> str:
+        """What else may be wrong, where the answer rests on it."""
+        if self.prior is not None:
+            low, high = self.prior
+            said = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+            return f", or {said} is not the share of positives"
+        # Labels that would be nearly all the positives there are: only the premise speaks against them.
+        if self.most_labelled == 1.0 or self.label_frequency < self.most_labelled - 1e-9:
+            return ""
+        return f", or more than {100 * self.most_labelled:.0f} % of the positives are labelled"
 
     def __str__(self) -> str:
         return self.sentence()
@@ -172,6 +181,7 @@ def scar_test(
     random = check_random_state(random_state)
     features, labelled = _some_rows(sample, max_rows, random)
     known = _read_prior(prior, float(labelled.mean()))
+    _check_asked(sample, labelled, known, most_labelled)
     most = 1.0 if known else most_labelled
     models = LabelModels(_standardised(features), sample.propensity_columns, known or _ANY, most)
     null = models.at_random(labelled)
@@ -210,6 +220,20 @@ class _Asked(BaseEstimator):
 
 # Errors name what the user called.
 _Asked.__name__ = "scar_test"
+
+
+def _check_asked(sample: Sample, labelled: NDArray[np.bool_], known: Any, most_labelled: float) -> None:
+    """Refuse what the test cannot answer."""
+    share = float(labelled.mean())
+    if sample.negative is not None:
+        raise InvalidLabels("scar_test takes no known negatives: a value of y beside missing ones means them.")
+    if known is None and share >= most_labelled:
+        raise InvalidOption(
+            f"scar_test(most_labelled={most_labelled:g}): {share:.3f} of all rows are labelled, of the positives more "
+            "still. Raise it."
+        )
+    if sample.propensity_columns is not None and not len(sample.propensity_columns):
+        raise InvalidOption("scar_test(propensity_features=[]): labels that depend on nothing are what is tested.")
 
 
 def _some_rows(sample: Sample, max_rows: int | None, random: Any) -> tuple[Any, NDArray[np.bool_]]:

@@ -1,5 +1,6 @@
 """The metrics as scikit-learn's scorers: called with a fitted estimator, they ask it for what they need."""
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -53,7 +54,7 @@ def get_scorer_names() -> list[str]:
     return sorted(_KINDS)
 
 
-def get_scorer(name: str, *, prior: float | None = None) -> Any:
+def get_scorer(name: str, *, prior: Any = None) -> Any:
     """A scorer, to be passed as ``scoring`` to ``GridSearchCV``, ``cross_val_score`` and the like.
 
     Called as ``scorer(estimator, X, y, sample_weight=None, propensity=None)`` with a fitted estimator and who is
@@ -88,7 +89,9 @@ def get_scorer(name: str, *, prior: float | None = None) -> Any:
         raise InvalidOption(f"There is no scorer {name!r}; the scorers are {', '.join(sorted(_KINDS))}.")
     if prior is not None and not _KINDS[name].takes_prior:
         raise InvalidOption(f"get_scorer({name!r}, prior={prior!r}): this score needs no prior.")
-    return Scorer(name, prior)
+    if prior is not None and not (isinstance(prior, numbers.Real) and 0.0 < float(prior) <= 1.0):
+        raise InvalidOption(f"get_scorer({name!r}, prior={prior!r}): P(Y=1) is a number above 0 and not above 1.")
+    return Scorer(name, None if prior is None else float(prior))
 
 
 class Scorer:

@@ -67,8 +67,8 @@ def _is_diagnosis(value: Any, p: int) -> bool:
     priors, rest = value["priors"], [value[name] for name in value if name not in ("priors", "stability")]
     if not isinstance(priors, dict) or priors.keys() != set(READINGS):
         return False
-    known = type(value["stability"]) is float and math.isnan(value["stability"])
-    return all(is_real(each, p) for each in (*rest, *priors.values())) and (known or is_real(value["stability"], p))
+    unknown = type(value["stability"]) is float and math.isnan(value["stability"])
+    return all(is_real(each, p) for each in (*rest, *priors.values())) and (unknown or is_real(value["stability"], p))
 
 
 def _are_doubts(value: Any, p: int) -> bool:

@@ -13,6 +13,8 @@ __all__ = ["check_asked", "labels_at_random"]
 
 # Of more rows so many are drawn: some seconds, however large the table.
 _ROWS = 2000
+# What the test supposes of the share of the positives that is labelled, and so of the rows.
+_MOST_LABELLED = 0.8
 # With more features than these the test takes more than seconds, and minutes.
 _QUICK, _FEATURES = 30, 100
 
@@ -38,6 +40,14 @@ def labels_at_random(
     if len(labelled) > _ROWS:
         rows = np.sort(np.random.default_rng(0).choice(len(labelled), _ROWS, replace=False))
         features, drawn = features[rows], labelled[rows]
-        if not drawn.any() or drawn.all():
-            return None, [f"The labels were not tested (--scar-test): {_ROWS:,} rows drawn are all alike."]
-    return scar_test(features, drawn, prior=choices.prior, propensity_features=columns, random_state=0), []
+    if columns is not None and not len(columns):
+        return None, []
+    if drawn.mean() >= _MOST_LABELLED and choices.prior is None:
+        return None, ["The labels were not tested (--scar-test): most rows are labelled. Say --prior."]
+    if not drawn.any() or drawn.all():
+        return None, [f"The labels were not tested (--scar-test): {len(drawn):,} rows drawn are all alike."]
+    prior = choices.prior
+    if prior is not None and prior >= labelled.mean():
+        # Chance may have drawn more labels than there are on average.
+        prior = max(prior, float(drawn.mean()))
+    return scar_test(features, drawn, prior=prior, propensity_features=columns, random_state=0), []
