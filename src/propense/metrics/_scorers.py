@@ -64,7 +64,7 @@ def get_scorer(name: str, *, prior: Any = None) -> Any:
     Parameters
     ----------
     name : str
-        One of ``get_scorer_names()``: a metric of ``propense.metrics``, "neg_" before those of which less is better.
+        One of ``get_scorer_names()``: a metric of ``propense.metrics``, ``neg_`` before those of which less is better.
     prior : float, default=None
         P(Y=1) for "sar_precision" and "sar_balanced_accuracy". None is its estimate from the labels and e(x).
 
