@@ -143,8 +143,7 @@ class BasePUClassifier(FittedPair, ClassifierMixin, BaseEstimator, ABC):
         flexible = isinstance(model.posterior, ClassifierPredictor)
         told = columns is not None or sample.negative is not None
         # Where every class is known there is nothing of labels to doubt.
-        known = sample.negative is not None and not bool(sample.unlabelled.any())
-        asked = OF_CLASSES if known else self._asked()
+        asked = OF_CLASSES if sample.is_complete else self._asked()
         tally = take_tally(
             sample,
             a,

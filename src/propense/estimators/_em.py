@@ -14,7 +14,7 @@ from propense._solvers import SOLVERS, gradient_norm
 from propense.estimators._base import Model
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
-from propense.estimators._negatives import expected_share, first_share, fit_complete, is_complete, observed_loss
+from propense.estimators._negatives import expected_share, first_share, fit_complete, observed_loss
 from propense.estimators._predictors import LogisticPredictor, Predictor
 
 __all__ = [
@@ -107,7 +107,7 @@ def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math
 
 def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_iter: int) -> Model:
     """Rounds until they come to rest; the penalised observed risk never rises where both predictors are logistic."""
-    if is_complete(sample):
+    if sample.is_complete:
         return fit_complete(sample, learners.posterior)
     linear = learners.posterior.estimator is None and learners.propensity.estimator is None
     watch: _Watch = _LogisticWatch(sample, learners) if linear else _AnyWatch(sample)

@@ -65,6 +65,11 @@ class Sample:
         """Of whom nothing is known: neither labelled nor known to be negative."""
         return ~self.labelled if self.negative is None else ~(self.labelled | self.negative)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the class of every row that counts is known: it is labelled or a known negative."""
+        return self.negative is not None and self.weight_of(self.unlabelled) == 0.0
+
     def expected(self, a: Any, b: Any, unseen: float = 0.0) -> Any:
         """P(Y=1 | x, what is known): 1 on the labelled, 0 on known negatives, h(x) elsewhere.
 

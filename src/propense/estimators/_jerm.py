@@ -14,7 +14,7 @@ from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._likely import best_rows, fit_propensity_on, rows_above, rows_from
 from propense.estimators._logistic import fit_logistic, solver_named
-from propense.estimators._negatives import first_share, fit_complete, is_complete, unseen_share
+from propense.estimators._negatives import first_share, fit_complete, unseen_share
 from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor, Predictor
 from propense.estimators._spies import Spies, find_spies, spy_threshold
@@ -188,7 +188,7 @@ class JERM(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         design = sample.design
-        if is_complete(sample):
+        if sample.is_complete:
             self.spies_, self.positives_path_ = np.array([], dtype=np.intp), np.array([sample.mean(sample.labelled)])
             return fit_complete(sample, Learner(ridge=self.ridge))
         spies = find_spies(sample, self.spy_sample, self.random_state)

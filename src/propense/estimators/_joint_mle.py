@@ -15,7 +15,7 @@ from propense.estimators._doubts import SYMMETRIC, doubt_of, starts_disagree
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._logistic import fit_logistic, solver_named
-from propense.estimators._negatives import first_share, fit_complete, is_complete, settle_pair
+from propense.estimators._negatives import first_share, fit_complete, settle_pair
 from propense.estimators._options import Choice, Count, Number, Option, Seed
 from propense.estimators._predictors import LogisticPredictor, logistic_pair
 from propense.estimators._tally import effective_rows
@@ -144,7 +144,7 @@ class JointMLE(BasePUClassifier):
         self.random_state = random_state
 
     def _fit(self, sample: Sample) -> Model:
-        if self.radius is None and is_complete(sample):
+        if self.radius is None and sample.is_complete:
             return self._fit_complete(sample)
         risk = self._risk(sample)
         found = [settle_pair(sample, risk, risk.join(*start), self._search) for start in self._starts(sample)]

@@ -23,7 +23,6 @@ __all__ = [
     "expected_share",
     "first_share",
     "fit_complete",
-    "is_complete",
     "observed_loss",
     "settle",
     "settle_pair",
@@ -38,11 +37,6 @@ _LEAST = -36.0
 _TOL, _ROUNDS = 1e-10, 200
 
 
-def is_complete(sample: Sample) -> bool:
-    """Whether the class of every row is known: it is labelled or a known negative."""
-    return sample.negative is not None and sample.weight_of(sample.unlabelled) == 0.0
-
-
 def fit_complete(sample: Sample, learner: Learner) -> Model:
     """The regression of the class, which is known of every row; every positive is labelled, e(x) = 1."""
     posterior, fitted = learner.fit(sample.design, sample.labelled, sample.weights)
@@ -53,7 +47,7 @@ def fit_complete(sample: Sample, learner: Learner) -> Model:
 
 def first_share(sample: Sample) -> float:
     """log(1 − d) to begin with: that of the smallest d there can be, all the rest being negative; 0 where none are."""
-    if sample.negative is None or is_complete(sample):
+    if sample.negative is None or sample.is_complete:
         return 0.0
     known, rest = sample.weight_of(sample.negative), sample.weight_of(sample.unlabelled)
     return math.log(rest / (known + rest))
@@ -72,7 +66,7 @@ def unseen_share(sample: Sample, a: Any, b: Any) -> float:
 
     Maximises N·log d + Σ log(y(1−e) + (1−y)(1−d)) over the rows of which nothing is known, a concave function of d.
     """
-    if sample.negative is None or is_complete(sample):
+    if sample.negative is None or sample.is_complete:
         return 0.0
     known, rest = sample.weight_of(sample.negative), sample.unlabelled
     # h/(1−h) where no negative is known: 1 − t = σ(log(1−d) − hidden) when the share 1 − d of them is left.

@@ -16,7 +16,7 @@ from propense.estimators._doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_di
 from propense.estimators._inputs import Sample
 from propense.estimators._label_curve import Curve, CurveFitter, readings
 from propense.estimators._learners import Learner
-from propense.estimators._negatives import fit_complete, is_complete
+from propense.estimators._negatives import fit_complete
 from propense.estimators._options import Choice, Count, Number, Option, Seed
 from propense.estimators._predictors import Predictor
 
@@ -94,6 +94,8 @@ class PUClassifier(BasePUClassifier):
         Whether both searches met ``tol``.
     risk_path_ : ndarray of shape (2,)
         The mean risk of the labels, penalties included: with e constant, and with e free.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.
@@ -159,7 +161,7 @@ class PUClassifier(BasePUClassifier):
         self.random_state = random_state
 
     def _fit(self, sample: Sample) -> Model:
-        if is_complete(sample):
+        if sample.is_complete:
             return self._fit_complete(sample)
         curve = self._fitter().fit(sample)
         share = self._share(sample, curve)
@@ -218,7 +220,7 @@ class PUClassifier(BasePUClassifier):
         calls = []
         for mask in (halves, ~halves):
             half = sample.part(sample.design.send(mask))
-            if is_complete(half) or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
+            if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
             beta, gamma, unseen = self._fitter().again(half, curve)
             posterior, propensity = readings(beta, gamma, share)

@@ -99,6 +99,8 @@ class SparseJoint(BasePUClassifier):
         Whether they met ``tol``.
     risk_path_ : ndarray of shape (n_alphas,)
         The mean risk with its penalty, of each alpha.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where the columns have names.

@@ -14,7 +14,7 @@ from propense.estimators._doubts import all_likely, doubt_of
 from propense.estimators._inputs import Sample
 from propense.estimators._learners import Learner
 from propense.estimators._likely import fit_propensity_on, rows_above
-from propense.estimators._negatives import first_share, fit_complete, is_complete, unseen_share
+from propense.estimators._negatives import first_share, fit_complete, unseen_share
 from propense.estimators._options import ClassifierOption, Count, Number, Option
 from propense.estimators._predictors import Predictor
 
@@ -135,7 +135,7 @@ class TM(BasePUClassifier):
     def _fit(self, sample: Sample) -> Model:
         design, labelled = sample.design, sample.labelled
         classes = Learner(self.estimator, self.ridge)
-        if is_complete(sample):
+        if sample.is_complete:
             self.positives_path_ = np.array([sample.mean(labelled)])
             return fit_complete(sample, classes)
         labels = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
