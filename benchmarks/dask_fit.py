@@ -27,8 +27,8 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 from propense import JERM
-from propense._designs.dask_blocks import Blocks
-from propense._designs.dask_design import DaskDesign
+from propense._designs.dask.blocks import Blocks
+from propense._designs.dask.design import DaskDesign
 
 _IN_MEMORY = 1 << 30
 

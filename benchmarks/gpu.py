@@ -28,7 +28,7 @@ import torch
 import propense
 from propense import JERM
 from propense._designs import as_design
-from propense._designs.torch_design import TorchDesign
+from propense._designs.torch.design import TorchDesign
 from propense._maths.arrays import home
 from propense._maths.double_logistic import class_log_odds_shift
 from propense._maths.formulas import JOINT, LOGISTIC
@@ -238,9 +238,9 @@ def check_exactness(report: Report, device: Any, scale: float) -> None:
 
 def tune(report: Report, X: Tensor, labelled: Tensor) -> None:
     """The sweep and the bounds of the neighbours in other shapes of their kernels."""
-    from propense._designs import torch_kernels as kernels
-    from propense._designs import torch_neighbour_kernels as bounds
-    from propense._designs.torch_neighbours import BLOCK, Space, make_operand
+    from propense._designs.torch import kernels as kernels
+    from propense._designs.torch import neighbour_kernels as bounds
+    from propense._designs.torch.neighbours import BLOCK, Space, make_operand
 
     design, coef = as_design(X), np.zeros(X.shape[1] + 1)
     assert isinstance(design, TorchDesign)

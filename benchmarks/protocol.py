@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 
 from propense.study import METHODS, Cell, measure
 from propense.study.compare import Difference, compare
-from propense.study.tables import Summary
+from propense.study.summaries import Summary
 
 # What the methods are held to: method, data set, strategy, label frequency.
 SETTINGS = [

@@ -27,8 +27,8 @@ from sklearn.impute import SimpleImputer
 from propense import scar_test
 from propense._maths.logistic import sigmoid
 from propense.datasets import is_here, load, make_double_logistic
+from propense.inference._scar import _ANY, _standardised
 from propense.inference._scar_models import LabelModels
-from propense.inference.scar import _ANY, _standardised
 from propense.labelling import simulate
 
 Data = tuple[NDArray[np.float64], NDArray[np.bool_]]

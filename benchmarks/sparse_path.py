@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from propense import SparseJoint
 from propense._designs import as_design
 from propense._maths.logistic import sigmoid
-from propense.estimators._sparse_path import Path, Problem, Rules
+from propense._steps.sparse_path import Path, Problem, Rules
 
 ROWS, COLUMNS = 5000, 1000
 

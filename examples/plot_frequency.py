@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from propense.plots import FrequencyDisplay
 from propense.study import METHODS, Ledger, Study, run
-from propense.study.tables import summarise
+from propense.study.summaries import summarise
 
 study = Study(
     datasets=("wdbc",),

@@ -28,7 +28,7 @@ def blocks(request, monkeypatch):
     if request.param != "one block":
         monkeypatch.setattr(dense, "_BLOCK", 40)
         if torch is not None:
-            from propense._designs import torch_design
+            from propense._designs.torch import design as torch_design
 
             monkeypatch.setattr(torch_design, "_BLOCK", 40)
             monkeypatch.setattr(torch_design, "_GRAM_ROWS", 20)

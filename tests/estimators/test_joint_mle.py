@@ -6,8 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from propense import JointMLE
 from propense._designs import as_design
+from propense._inputs.sample import Sample
 from propense.datasets import make_double_logistic
-from propense.estimators._inputs import Sample
 
 
 @pytest.fixture

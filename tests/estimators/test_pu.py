@@ -12,9 +12,9 @@ from sklearn.metrics import balanced_accuracy_score
 from propense import JERM, SAREM, PUClassifier
 from propense._designs import as_design
 from propense._maths.logistic import log_odds_of_log
+from propense._steps.predictors import ProductPredictor
 from propense.datasets import make_double_logistic
 from propense.estimators import Diagnosis
-from propense.estimators._predictors import ProductPredictor
 
 SLOPES = make_double_logistic(1, 10, random_state=0).coef[1:]
 # Propensities as functions of the class score βᵀx, or of other features; the default of make_double_logistic.

@@ -8,10 +8,10 @@ from sklearn.linear_model import LogisticRegression
 
 from propense import JointMLE, SparseJoint
 from propense._designs import as_design
+from propense._inputs.sample import Sample
 from propense._maths.logistic import sigmoid
+from propense._steps.sparse_path import folds_of
 from propense.datasets import make_double_logistic
-from propense.estimators._inputs import Sample
-from propense.estimators._sparse_path import folds_of
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,11 @@ from sklearn.preprocessing import StandardScaler
 
 from conftest import METHODS, fit
 from propense import JERM, LBE, SAREM, JointMLE, KnownPropensity, Naive, Oracle, intervals
+from propense._inputs.sample import read_sample
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidFeatures, InvalidInput, InvalidOption
-from propense.estimators._inputs import read_sample
 from propense.inference import Intervals
-from propense.inference._freed import freed, log_odds_of
+from propense.inference._debias import freed, log_odds_of
 
 QUANTITIES = ("prior", "label_frequency", "posterior", "propensity", "hidden")
 NAMED = JointMLE(propensity_features=[2, 3], n_starts=2, random_state=0)

@@ -13,7 +13,7 @@ from propense.datasets import make_double_logistic
 from propense.plots import FrequencyDisplay, PropensityDisplay, RankDisplay, RiskPathDisplay
 from propense.study.published import published
 from propense.study.significance import Ranking, rank_methods
-from propense.study.tables import Summary
+from propense.study.summaries import Summary
 
 
 @pytest.fixture(scope="module")

@@ -99,11 +99,11 @@ def as_design(features: Any) -> Design:
     """The Design of a validated feature matrix (no intercept column)."""
     library = library_of(features)
     if library == "torch":
-        from propense._designs.torch_design import TorchDesign
+        from propense._designs.torch.design import TorchDesign
 
         return TorchDesign(features)
     if library == "dask":
-        from propense._designs.dask_design import DaskDesign
+        from propense._designs.dask.design import DaskDesign
 
         return DaskDesign(features)
     return SparseDesign(features) if sp.issparse(features) else DenseDesign(features)

@@ -140,7 +140,7 @@ def table_study(
     from rich.table import Table
 
     from propense.study.grids import HIGHER_IS_BETTER, WRITERS, duel_grid, favourite, mean_grids, win_grid
-    from propense.study.tables import SCORES, summarise
+    from propense.study.summaries import SCORES, summarise
 
     _check_format(form, out, list(WRITERS))
     what = _read(plan)
@@ -174,7 +174,7 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
     from rich.table import Table
 
     from propense.study.compare import caveats, compare, per_method, published_methods
-    from propense.study.tables import summarise
+    from propense.study.summaries import summarise
 
     _check_format(form, out, ["csv"])
     what = _read(plan)

@@ -1,7 +1,7 @@
 """The scikit-learn face: one method, one file."""
 
-from propense.estimators._diagnosis import Diagnosis
-from propense.estimators._doubts import Doubt
+from propense._diagnostics.diagnosis import Diagnosis
+from propense._diagnostics.doubts import Doubt
 from propense.estimators._jerm import JERM
 from propense.estimators._joint_mle import JointMLE
 from propense.estimators._known import KnownPropensity

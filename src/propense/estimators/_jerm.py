@@ -5,19 +5,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._diagnostics.doubts import all_likely, doubt_of
+from propense._inputs.options import Choice, ClassifierOption, Count, Number, Option, Seed
+from propense._inputs.sample import Sample
 from propense._maths.double_logistic import halfway_to_certain, hidden_log_odds
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
-from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._doubts import all_likely, doubt_of
-from propense.estimators._inputs import Sample
-from propense.estimators._learners import Learner
-from propense.estimators._likely import best_rows, fit_propensity_on, rows_above, rows_from
-from propense.estimators._logistic import fit_logistic, solver_named
-from propense.estimators._negatives import first_share, fit_complete, unseen_share
-from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option, Seed
-from propense.estimators._predictors import LogisticPredictor, Predictor
-from propense.estimators._spies import Spies, find_spies, spy_threshold
+from propense._steps.known_negatives import first_share, fit_complete, unseen_share
+from propense._steps.learners import Learner
+from propense._steps.likely_positives import best_rows, fit_propensity_on, rows_above, rows_from
+from propense._steps.logistic import fit_logistic, solver_named
+from propense._steps.model import Model
+from propense._steps.predictors import LogisticPredictor, Predictor
+from propense._steps.spies import Spies, find_spies, spy_threshold
+from propense.estimators._base import BasePUClassifier
 
 __all__ = ["JERM"]
 

@@ -7,18 +7,19 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propense._designs import column_moments
+from propense._diagnostics.doubts import SYMMETRIC, doubt_of, starts_disagree
+from propense._diagnostics.fit_statistics import effective_rows
+from propense._inputs.options import Choice, Count, Number, Option, Seed
+from propense._inputs.sample import Sample
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
-from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._doubts import SYMMETRIC, doubt_of, starts_disagree
-from propense.estimators._inputs import Sample
-from propense.estimators._learners import Learner
-from propense.estimators._logistic import fit_logistic, solver_named
-from propense.estimators._negatives import first_share, fit_complete, settle_pair
-from propense.estimators._options import Choice, Count, Number, Option, Seed
-from propense.estimators._predictors import LogisticPredictor, logistic_pair
-from propense.estimators._tally import effective_rows
+from propense._steps.known_negatives import first_share, fit_complete, settle_pair
+from propense._steps.learners import Learner
+from propense._steps.logistic import fit_logistic, solver_named
+from propense._steps.model import Model
+from propense._steps.predictors import LogisticPredictor, logistic_pair
+from propense.estimators._base import BasePUClassifier
 
 __all__ = ["JointMLE"]
 

@@ -6,17 +6,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._diagnostics.doubts import OF_KNOWN
+from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
 from propense._maths.logistic import logit
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS
-from propense.estimators._base import Model
-from propense.estimators._doubts import OF_KNOWN
-from propense.estimators._inputs import Sample
-from propense.estimators._learners import Learner
-from propense.estimators._logistic import LogisticClassifier, solver_named
-from propense.estimators._negatives import first_share, settle, unseen_share
-from propense.estimators._predictors import LogisticPredictor, Predictor, certain
+from propense._steps.known_negatives import first_share, settle, unseen_share
+from propense._steps.learners import Learner
+from propense._steps.logistic import solver_named
+from propense._steps.model import Model
+from propense._steps.predictors import LogisticPredictor, Predictor, certain
+from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["KnownPropensity"]
 

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propense._designs import as_design
+from propense._diagnostics.doubts import SYMMETRIC
+from propense._inputs.options import Choice, Count, Number, Option, Seed
+from propense._inputs.sample import Sample
 from propense._maths.double_logistic import joint_loss
 from propense._maths.linear import places
 from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import Adam
-from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._doubts import SYMMETRIC
-from propense.estimators._em import (
+from propense._steps.em import (
     PUBLISHED_BOUND,
     Learners,
     Pair,
@@ -27,11 +28,11 @@ from propense.estimators._em import (
     refit_em,
     stopped_short,
 )
-from propense.estimators._inputs import Sample
-from propense.estimators._learners import Learner
-from propense.estimators._negatives import first_share
-from propense.estimators._options import Choice, Count, Number, Option, Seed
-from propense.estimators._predictors import LogisticPredictor, logistic_pair
+from propense._steps.known_negatives import first_share
+from propense._steps.learners import Learner
+from propense._steps.model import Model
+from propense._steps.predictors import LogisticPredictor, logistic_pair
+from propense.estimators._base import BasePUClassifier
 
 __all__ = ["LBE"]
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from propense.estimators._doubts import OF_LABELS
+from propense._diagnostics.doubts import OF_LABELS
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["Naive"]

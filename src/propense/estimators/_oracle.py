@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from propense._labels import read_classes
-from propense.estimators._doubts import OF_CLASSES
+from propense._diagnostics.doubts import OF_CLASSES
+from propense._inputs.labels import read_classes
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["Oracle"]

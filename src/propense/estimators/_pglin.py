@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
+from propense._diagnostics.doubts import OF_RATIO
+from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
 from propense._maths.logistic import log_odds_of_log, softplus
-from propense.estimators._doubts import OF_RATIO
-from propense.estimators._inputs import Sample
+from propense._steps.predictors import Predictor
 from propense.estimators._logistic import LogisticClassifier
-from propense.estimators._predictors import Predictor
 
 __all__ = ["PGLin", "RootPredictor"]
 

@@ -7,18 +7,19 @@ from typing import Any, ClassVar
 from sklearn.utils import check_random_state
 
 from propense._designs import column_scales
+from propense._diagnostics.diagnosis import READINGS, STRONG, Diagnosis
+from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
+from propense._inputs.options import Choice, Count, Number, Option, Seed
+from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float
 from propense._maths.logistic import logit
 from propense._solvers import SOLVERS
-from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._diagnosis import READINGS, STRONG, Diagnosis
-from propense.estimators._doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
-from propense.estimators._inputs import Sample
-from propense.estimators._label_curve import Curve, CurveFitter, readings
-from propense.estimators._learners import Learner
-from propense.estimators._negatives import fit_complete
-from propense.estimators._options import Choice, Count, Number, Option, Seed
-from propense.estimators._predictors import Predictor
+from propense._steps.known_negatives import fit_complete
+from propense._steps.label_curve import Curve, CurveFitter, readings
+from propense._steps.learners import Learner
+from propense._steps.model import Model
+from propense._steps.predictors import Predictor
+from propense.estimators._base import BasePUClassifier
 
 __all__ = ["PUClassifier"]
 

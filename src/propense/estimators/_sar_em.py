@@ -5,13 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from propense._diagnostics.doubts import SYMMETRIC
+from propense._inputs.options import Choice, ClassifierOption, Count, Number, Option
+from propense._inputs.sample import Sample
 from propense._maths.arrays import namespace
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid, softplus
 from propense._risks import PairRisk
-from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._doubts import SYMMETRIC
-from propense.estimators._em import (
+from propense._steps.em import (
     PUBLISHED_BOUND,
     Learners,
     balanced_start,
@@ -22,10 +23,10 @@ from propense.estimators._em import (
     refit_em,
     stopped_short,
 )
-from propense.estimators._inputs import Sample
-from propense.estimators._learners import Learner
-from propense.estimators._options import Choice, ClassifierOption, Count, Number, Option
-from propense.estimators._predictors import logistic_pair
+from propense._steps.learners import Learner
+from propense._steps.model import Model
+from propense._steps.predictors import logistic_pair
+from propense.estimators._base import BasePUClassifier
 
 __all__ = ["SAREM"]
 

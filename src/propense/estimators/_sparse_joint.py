@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from propense._diagnostics.doubts import SYMMETRIC
+from propense._inputs.options import Choice, Count, Number, Option, Seed, Truth
+from propense._inputs.sample import Sample
 from propense._maths.linear import places
-from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._doubts import SYMMETRIC
-from propense.estimators._inputs import Sample
-from propense.estimators._options import Choice, Count, Number, Option, Seed, Truth
-from propense.estimators._predictors import LogisticPredictor, logistic_pair
-from propense.estimators._sparse_path import Path, Problem, Rules, folds_of, held_out
+from propense._steps.model import Model
+from propense._steps.predictors import LogisticPredictor, logistic_pair
+from propense._steps.sparse_path import Path, Problem, Rules, folds_of, held_out
+from propense.estimators._base import BasePUClassifier
 
 __all__ = ["SparseJoint"]
 

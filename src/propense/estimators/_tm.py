@@ -5,18 +5,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from propense._diagnostics.doubts import all_likely, doubt_of
+from propense._inputs.options import ClassifierOption, Count, Number, Option
+from propense._inputs.sample import Sample
 from propense._maths.arrays import namespace
 from propense._maths.double_logistic import halfway_to_certain, joint_loss, label_log_odds
 from propense._maths.logistic import sigmoid
 from propense._maths.quantiles import repeated_quantile
-from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._doubts import all_likely, doubt_of
-from propense.estimators._inputs import Sample
-from propense.estimators._learners import Learner
-from propense.estimators._likely import fit_propensity_on, rows_above
-from propense.estimators._negatives import first_share, fit_complete, unseen_share
-from propense.estimators._options import ClassifierOption, Count, Number, Option
-from propense.estimators._predictors import Predictor
+from propense._steps.known_negatives import first_share, fit_complete, unseen_share
+from propense._steps.learners import Learner
+from propense._steps.likely_positives import fit_propensity_on, rows_above
+from propense._steps.model import Model
+from propense._steps.predictors import Predictor
+from propense.estimators._base import BasePUClassifier
 
 __all__ = ["TM"]
 

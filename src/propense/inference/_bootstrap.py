@@ -11,10 +11,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from propense._designs import Design
+from propense._inputs.sample import Sample
 from propense.errors import InvalidInput, NoLabelledInstances, NoUnlabelledInstances, PropenseError
 from propense.estimators._base import BasePUClassifier
-from propense.estimators._inputs import Sample
-from propense.inference._freed import freed, log_odds_of
+from propense.inference._debias import freed, log_odds_of
 
 __all__ = ["Refits", "refit"]
 

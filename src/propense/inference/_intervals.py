@@ -10,14 +10,15 @@ from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from propense._inputs.options import Choice, Count, Option, Seed
+from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
+from propense._steps.model import Model
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators import KnownPropensity
-from propense.estimators._base import BasePUClassifier, Model
-from propense.estimators._inputs import Sample, read_features, read_sample
-from propense.estimators._options import Choice, Count, Option, Seed
+from propense.estimators._base import BasePUClassifier
 from propense.inference._bootstrap import refit
-from propense.inference._freed import freed, log_odds_of
+from propense.inference._debias import freed, log_odds_of
 from propense.inference._sandwich import sandwich_errors
 
 __all__ = ["Interval", "Intervals", "intervals"]

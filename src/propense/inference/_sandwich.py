@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Design
+from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, weigh
 from propense._maths.double_logistic import class_given_label
 from propense._maths.linear import is_wide
@@ -16,8 +17,7 @@ from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
-from propense.estimators._inputs import Sample
-from propense.inference._freed import inverse_curvature, theta_of
+from propense.inference._debias import inverse_curvature, theta_of
 
 __all__ = ["sandwich_errors"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._labels import read_known, read_labels
+from propense._inputs.labels import read_known, read_labels
 from propense._maths.arrays import home
 from propense.errors import InvalidInput, InvalidPropensity, InvalidWeights, NoLabelledInstances
 

@@ -9,7 +9,7 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from propense._labels import read_known
+from propense._inputs.labels import read_known
 from propense._maths.arrays import home
 from propense.errors import InvalidOption, InvalidPropensity
 from propense.metrics._joint import joint_brier, joint_risk

@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._diagnostics.diagnosis import READINGS, Diagnosis
+from propense._diagnostics.doubts import Doubt
+from propense._inputs.options import check_options
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Predictor, ProductPredictor
 from propense.errors import ModelFileError
 from propense.estimators import (
     JERM,
@@ -22,11 +26,7 @@ from propense.estimators import (
     SparseJoint,
 )
 from propense.estimators._base import BasePUClassifier
-from propense.estimators._diagnosis import READINGS, Diagnosis
-from propense.estimators._doubts import Doubt
-from propense.estimators._options import check_options
 from propense.estimators._pglin import RootPredictor
-from propense.estimators._predictors import ClassifierPredictor, LogisticPredictor, Predictor, ProductPredictor
 from propense.model_files.checks import (
     Check,
     array_of,

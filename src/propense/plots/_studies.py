@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from propense.plots._base import axes_or_new
 from propense.study.significance import Ranking, rank_methods
-from propense.study.tables import Summary
+from propense.study.summaries import Summary
 
 __all__ = ["FrequencyDisplay", "RankDisplay"]
 

@@ -13,7 +13,7 @@ from propense.study import Study
 from propense.study.compare import caveats, compare, per_method, published_methods
 from propense.study.grids import Grid, duel_grid, favourite, mean_grids, win_grid
 from propense.study.significance import Ranking, rank_methods
-from propense.study.tables import Summary, summarise
+from propense.study.summaries import Summary, summarise
 
 __all__ = ["StudyReport", "gather_study", "render_study"]
 

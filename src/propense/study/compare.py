@@ -9,7 +9,7 @@ import numpy as np
 from propense.datasets import describe, is_here, load
 from propense.study.plan import METHODS, Study
 from propense.study.published import published
-from propense.study.tables import Summary
+from propense.study.summaries import Summary
 
 __all__ = ["Difference", "caveats", "compare", "per_method", "published_methods"]
 

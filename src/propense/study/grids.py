@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from propense.study.plan import Study
-from propense.study.tables import Setting, Summary, average_ranks, duels, wins
+from propense.study.summaries import Setting, Summary, average_ranks, duels, wins
 
 __all__ = ["HIGHER_IS_BETTER", "WRITERS", "Grid", "duel_grid", "favourite", "mean_grids", "win_grid"]
 

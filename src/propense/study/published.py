@@ -4,7 +4,7 @@ import csv
 from functools import cache
 from importlib.resources import files
 
-from propense.study.tables import Summary
+from propense.study.summaries import Summary
 
 __all__ = ["published"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-from propense.study.tables import Summary, comparable
+from propense.study.summaries import Summary, comparable
 
 __all__ = ["Ranking", "rank_methods"]
 

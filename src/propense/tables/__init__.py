@@ -7,7 +7,7 @@ from propense.tables.folder_fit import fit_folder
 from propense.tables.groups import Group, Grouping
 from propense.tables.labels import Label
 from propense.tables.model import Scores, TableModel
-from propense.tables.outset import METHODS, Choices
+from propense.tables.prepare import METHODS, Choices
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 

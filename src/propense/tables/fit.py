@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from propense._labels import read_labels, read_third
+from propense._inputs.labels import read_labels, read_third
 from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest
-from propense.tables.at_random import check_asked, labels_at_random
 from propense.tables.cells import as_text
-from propense.tables.doubts import oddities
+from propense.tables.column_checks import oddities
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
 from propense.tables.model import Scores, TableModel, scores_of
-from propense.tables.outset import Choices, check_columns, fit_noting, set_out
+from propense.tables.prepare import Choices, check_columns, fit_noting, set_out
+from propense.tables.scar import check_asked, labels_at_random
 from propense.tables.schema import Column, Schema
 
 __all__ = ["Counts", "TableFit", "explain", "fit_table", "look_at", "naive_beside", "row_names"]

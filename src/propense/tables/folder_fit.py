@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.tables.at_random import check_asked, labels_at_random
-from propense.tables.doubts import oddities
+from propense.tables.column_checks import oddities
 from propense.tables.fit import Counts, TableFit, look_at, naive_beside, row_names
 from propense.tables.folder import Piece, TableFolder
 from propense.tables.labels import Label, read_label
 from propense.tables.model import TableModel
-from propense.tables.outset import Choices, check_columns, fit_noting, set_out
+from propense.tables.prepare import Choices, check_columns, fit_noting, set_out
+from propense.tables.scar import check_asked, labels_at_random
 
 __all__ = ["fit_folder"]
 

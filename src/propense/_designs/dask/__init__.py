@@ -1,0 +1,1 @@
+"""Designs over Dask arrays; imported where one is seen."""

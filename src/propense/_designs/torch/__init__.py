@@ -1,0 +1,1 @@
+"""Designs over torch tensors; imported where one is seen."""

@@ -1,0 +1,167 @@
+"""What a fit says of its own rows, summed in one pass: the numbers that doubts are made of."""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from propense._designs.threads import slices
+from propense._inputs.sample import Sample
+from propense._maths.arrays import as_float, namespace
+from propense._maths.double_logistic import class_given_label, joint_loss
+from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
+
+__all__ = ["Tally", "effective_rows", "take_tally"]
+
+# A propensity this near to 0 or to 1 is at the boundary.
+_EDGE = 0.01
+# A chance of a label below this part of the label's rate is low.
+_LOW = 0.25
+# No row weighs more than this against the fit, however little chance of a label it has: one outlier is no lack of fit.
+_MOST = 20.0
+# Rows summed at a time: what is made of them stays in cache, and takes no memory to speak of. Of tensors more, which
+# may be on a device, where each step has a fixed cost.
+_ROWS, _TENSOR_ROWS = 1 << 15, 1 << 20
+# What is left of the variance of a constant is rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A fit in numbers; rows count by their weights.
+
+    Attributes
+    ----------
+    method : str
+        The estimator's name.
+    labels, rows : float
+        How many labelled rows there are, and rows in all, by Kish's effective number (Σw)²/Σw²: weights make no more
+        rows of them, and their scale is nothing.
+    features : int
+        Columns that y may depend on.
+    propensity_features : int
+        Columns that e may depend on; 0 where e is known or follows from y.
+    prior, frequency : float
+        `prior_` and `label_frequency_`.
+    gain : float
+        Twice the log-likelihood of the labels under y·e, above that under their rate, for `rows` rows.
+    low, low_expected : float
+        Labelled rows whose chance y·e is below a quarter of the rate, and how many the fit expects there.
+    stray : float
+        The score test, about standard normal, of labels that fall anywhere: of ε = 0 in (1−ε)·y·e + ε·rate. Above 0,
+        rows that hardly have a chance of a label carry too many.
+    spread, propensity_spread : float
+        Standard deviations of the log-odds of y and e over the rows.
+    correlation : float
+        Of the two; 0 where one is constant.
+    never, surely : float
+        Shares of the expected positives whose e is within .01 of 0, and of 1.
+    told_apart : bool
+        Whether y and e differ in kind, by columns of their own or by the classifier inside, and cannot change places.
+    flexible : bool
+        Whether y is a classifier that may learn the labels by heart.
+    marked : str
+        What the rows are that y marks: labelled, or positive where true classes were passed.
+    """
+
+    method: str
+    labels: float
+    rows: float
+    features: int
+    propensity_features: int
+    prior: float
+    frequency: float
+    gain: float
+    low: float
+    low_expected: float
+    stray: float
+    spread: float
+    propensity_spread: float
+    correlation: float
+    never: float
+    surely: float
+    told_apart: bool = False
+    flexible: bool = False
+    marked: str = "Labelled"
+
+
+def effective_rows(sample: Sample) -> float:
+    """Kish's (Σw)²/Σw²: how many rows of equal weight tell as much."""
+    if sample.weights is None:
+        return float(sample.design.shape[0])
+    return sample.total_weight**2 / sample.weight_of(sample.weights)
+
+
+def take_tally(sample: Sample, a: Any, b: Any, **known: Any) -> Tally:
+    """Sum what the log-odds a of y and b of e say of every row; what is known already is passed on."""
+    rate = sample.mean(sample.labelled)
+    (parts,) = sample.gather(partial(_sums, rate=rate), a, b, sample.labelled)
+    sums = dict(zip(_NAMES, parts.sum(0).tolist(), strict=True))
+    total, labelled = sums["w"], sums["w s"]
+    rows, labels = total**2 / sums["w²"], labelled**2 / sums["w² s"]
+    spread, propensity_spread, correlation = _moments(sums)
+    chance = -(rate * math.log(rate) + (1.0 - rate) * math.log1p(-rate))
+    return Tally(
+        labels=labels,
+        rows=rows,
+        gain=2.0 * (chance - sums["loss"] / total) * rows,
+        low=sums["low"] * labels / labelled,
+        low_expected=sums["low expected"] * labels / labelled,
+        stray=sums["stray"] / math.sqrt(sums["stray²"] or 1.0),
+        spread=spread,
+        propensity_spread=propensity_spread,
+        correlation=correlation,
+        never=sums["never"] / sums["positive"],
+        surely=sums["surely"] / sums["positive"],
+        **known,
+    )
+
+
+_NAMES = (
+    *("w", "w²", "w s", "w² s", "loss", "low", "low expected", "stray", "stray²", "positive", "never", "surely"),
+    *("a", "b", "aa", "bb", "ab"),
+)
+
+
+def _sums(a: Any, b: Any, labelled: Any, weights: Any, *, rate: float) -> tuple[Any]:
+    """Σ over the rows of each of `_NAMES`, as one line."""
+    xp = namespace(a)
+    size = _ROWS if xp is np else _TENSOR_ROWS
+    # A block of no rows sums to 0.
+    parts = [_part(a[i], b[i], labelled[i], weights[i], rate) for i in slices(max(len(a), 1), size)]
+    return (xp.stack(parts).sum(0)[None],)
+
+
+def _part(a: Any, b: Any, labelled: Any, w: Any, rate: float) -> Any:
+    # e(x) = 1 has infinite log-odds, and a mean of them would be none.
+    a, b = a.clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), b.clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    e = sigmoid(b)
+    chance, positive, s = sigmoid(a) * e, w * class_given_label(a, b, labelled), as_float(labelled)
+    low = w * (chance < _LOW * rate)
+    xp = namespace(a)
+    # (rate − y·e) / (y·e·(1 − y·e)), the weight of a label in the test of stray ones; 0 where a label is no surprise.
+    least = xp.where(chance < rate, chance, rate)
+    against = w * (rate - least) / (xp.where(least * _MOST > rate, least, rate / _MOST) * (1.0 - least))
+    rows = (
+        *(w, w * w, w * s, w * w * s, w * joint_loss(a, b, labelled), low * s, low * chance),
+        *(against * (s - chance), against**2 * chance * (1.0 - chance)),
+        *(positive, positive * (e < _EDGE), positive * (e > 1.0 - _EDGE)),
+        *(w * a, w * b, w * a * a, w * b * b, w * a * b),
+    )
+    return xp.stack([each.sum() for each in rows])
+
+
+def _moments(sums: dict[str, float]) -> tuple[float, float, float]:
+    """The spreads of a and b, and their correlation."""
+    total = sums["w"]
+    means, squares = (sums["a"] / total, sums["b"] / total), (sums["aa"] / total, sums["bb"] / total)
+    spreads = [
+        math.sqrt(square - mean**2) if square - mean**2 > _ROUNDING * square else 0.0
+        for mean, square in zip(means, squares, strict=True)
+    ]
+    if 0.0 in spreads:
+        return spreads[0], spreads[1], 0.0
+    r = (sums["ab"] / total - means[0] * means[1]) / (spreads[0] * spreads[1])
+    return spreads[0], spreads[1], float(np.clip(r, -1.0, 1.0))

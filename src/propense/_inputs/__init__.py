@@ -1,0 +1,1 @@
+"""What a person passed to fit or predict, read and checked once."""

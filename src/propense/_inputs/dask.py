@@ -1,0 +1,192 @@
+"""Reading Dask arrays and data frames: what is wrong with a block is found on the block, and only that is brought."""
+
+import math
+import numbers
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import scipy.sparse as sp
+from dask.base import tokenize
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import validate_data
+
+from propense._designs.dask.blocks import Blocks, hold, layer
+from propense._designs.dask.design import rows_of
+from propense._inputs.dask_summaries import (
+    BlockOfX,
+    LabelSummary,
+    is_labelled,
+    label_summary,
+    stand_in,
+    to_numbers,
+)
+from propense._inputs.host import HostReader
+from propense._inputs.labels import LabelReader
+from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
+
+__all__ = ["DaskReader"]
+
+
+class DaskReader:
+    """What Dask holds, or can make; the small arrays beside it may be Dask's or the host's."""
+
+    def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> da.Array:
+        if reset:
+            _refuse_classifiers(estimator)
+        dtype = _check_types(X)
+        try:
+            # Of a data frame its empty likeness has the names.
+            validate_data(estimator, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise InvalidFeatures(str(error)) from None
+        read = BlockOfX(dtype, getattr(estimator, "feature_names_in_", None))
+        return _known(_blocks(X, read.convert, dtype), read) if reset else _blocks(X, read.checked, dtype)
+
+    def read_labels(self, y: Any, features: da.Array, read: LabelReader) -> tuple[da.Array, NDArray[Any]]:
+        if not _is_dask(y):
+            labelled, classes = HostReader().read_labels(y, features, read)
+            return _beside(features, labelled), classes
+        rows = _column(y, "y", InvalidLabels)
+        summaries: list[LabelSummary] = Blocks(rows).all(label_summary)
+        lengths = tuple(summary.rows for summary in summaries)
+        _check_length(features, sum(lengths), InvalidLabels)
+        _, classes = read(*stand_in(summaries))
+        name = f"propense-labelled-{tokenize(rows.name, classes)}"
+        labelled = layer(name, partial(is_labelled, label=classes[1]), rows, (lengths,), np.empty(0, bool))
+        return hold(labelled.rechunk(features.chunks[:1])), classes
+
+    def read_numbers(
+        self, name: str, title: str, values: Any, features: da.Array, error_type: type[InvalidInput]
+    ) -> da.Array:
+        """One finite number per row, from an array or from one number for all."""
+        if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
+            if not math.isfinite(values):
+                raise error_type(f"{name} is {values}; it must be finite.")
+            return hold(da.full(features.shape[0], float(values), chunks=features.chunks[:1]))
+        if not _is_dask(values):
+            return _beside(features, HostReader().read_numbers(name, title, values, features, error_type))
+        rows = _column(values, title, error_type)
+        if getattr(rows.dtype, "kind", "O") not in "biuf":
+            raise error_type(f"{name} holds values of type {rows.dtype} where numbers are expected.")
+        summaries = Blocks(rows).all(partial(to_numbers, summary=True))
+        _check_length(features, sum(length for length, _ in summaries), error_type)
+        bad = sum(count for _, count in summaries)
+        if bad:
+            raise error_type(f"{name} contains NaN or infinity, in {bad} rows; every row needs a finite number.")
+        lengths = tuple(length for length, _ in summaries)
+        finite = layer(f"propense-numbers-{tokenize(rows.name)}", to_numbers, rows, (lengths,), np.empty(0))
+        return hold(finite.rechunk(features.chunks[:1]))
+
+    def keep(self, mask: da.Array, *arrays: Any) -> list[Any]:
+        mask = hold(mask)
+        counts = tuple(Blocks(mask).all(np.count_nonzero))
+        numbers_ = da.arange(mask.shape[0], chunks=mask.chunks)
+        return [None if row is None else hold(rows_of(row, mask, counts)) for row in (numbers_, *arrays)]
+
+
+def _refuse_classifiers(estimator: Any) -> None:
+    for name in ("estimator", "propensity_estimator"):
+        if getattr(estimator, name, None) is not None:
+            raise InvalidOption(
+                f"{type(estimator).__name__}({name}=…) cannot be fitted on Dask's arrays or data frames: the "
+                "classifier inside needs its rows in memory. Fit on a sample, such as X.sample(frac=0.01).compute(); "
+                "the fitted model predicts on Dask's."
+            )
+
+
+def _is_dask(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def _check_types(X: Any) -> np.dtype[Any]:
+    """The type that the entries of X are worked on as, if X is a table of numbers."""
+    if X.ndim != 2:
+        raise InvalidFeatures(f"Expected 2D array, got {X.ndim}D array instead: X is a Dask {type(X).__name__}.")
+    if X.shape[1] == 0:
+        raise InvalidFeatures("X has no column; at least one feature is required.")
+    if isinstance(X, da.Array):
+        return _float([X.dtype], ["X"])
+    return _float(list(X.dtypes), [f"The column {name!r}" for name in X.columns])
+
+
+def _blocks(X: Any, read: Callable[[Any], Any], dtype: np.dtype[Any]) -> da.Array:
+    """X, read in blocks of all its columns; nothing is computed."""
+    width = X.shape[1]
+    if not isinstance(X, da.Array):
+        # Planned as one, reading and all, so that files are asked for these columns only.
+        return X.map_partitions(read, meta=np.empty((0, width), dtype), enforce_metadata=False)
+    X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+    meta = X._meta.astype(dtype) if sp.issparse(X._meta) else np.empty((0, width), dtype)
+    return layer(f"propense-read-{tokenize(X.name, read)}", read, X, (X.chunks[0], (width,)), meta)
+
+
+def _float(dtypes: Sequence[Any], names: Sequence[str]) -> np.dtype[Any]:
+    """float32 where that holds every entry exactly, else float64."""
+    for dtype, name in zip(dtypes, names, strict=True):
+        if getattr(dtype, "kind", "O") not in "biuf":
+            raise InvalidFeatures(
+                f"{name} holds values of type {dtype} where numbers are expected. Encode or leave out what is none, "
+                "and convert numbers kept as something else, for instance with astype('float64')."
+            )
+    kinds = [np.dtype(getattr(dtype, "numpy_dtype", dtype)) for dtype in dtypes]
+    exact = all(kind.kind == "f" and kind.itemsize <= 4 for kind in kinds)
+    return np.dtype(np.float32 if exact else np.float64)
+
+
+def _known(features: da.Array, read: BlockOfX) -> da.Array:
+    """The features, finite, in blocks of known length none of which is empty."""
+    if _is_here(features):
+        features = features.persist()
+    blocks = Blocks(features).all(read.summary)
+    read.refuse(blocks)
+    lengths = [block.rows for block in blocks]
+    if sum(lengths) < 2:
+        raise InvalidFeatures(f"Found {sum(lengths)} sample(s) in X while a minimum of 2 is required.")
+    kept = [number for number, length in enumerate(lengths) if length]
+    chunks = tuple(lengths[number] for number in kept), features.chunks[1]
+    name = f"propense-features-{tokenize(features.name, lengths)}"
+    return layer(name, _same, features, chunks, features._meta, kept)
+
+
+def _is_here(features: da.Array) -> bool:
+    """Whether the graph holds the entries themselves, which a cluster should be sent once and not for every pass."""
+    nodes = dict(features.__dask_graph__()).values()
+    values = (getattr(node, "value", node) for node in nodes)
+    return sum(getattr(value, "nbytes", 0) for value in values if isinstance(value, np.ndarray)) > 1 << 20
+
+
+def _same(block: Any) -> Any:
+    return block
+
+
+def _column(values: Any, title: str, error_type: type[InvalidInput]) -> da.Array:
+    """A Dask array or series as an array of one dimension."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+            "for example using ravel().",
+            DataConversionWarning,
+            stacklevel=2,
+        )
+        values = values[:, 0] if isinstance(values, da.Array) else values[values.columns[0]]
+    if values.ndim != 1:
+        raise error_type(f"{title} should be a 1d array, got an array of {values.ndim} dimensions instead.")
+    if isinstance(values, da.Array):
+        return values
+    dtype = values.dtype
+    kind = np.dtype(getattr(dtype, "numpy_dtype", dtype) if getattr(dtype, "kind", "O") in "biuf" else object)
+    return values.map_partitions(np.asarray, meta=np.empty(0, kind), enforce_metadata=False)
+
+
+def _check_length(features: da.Array, length: int, error_type: type[InvalidInput]) -> None:
+    if length != features.shape[0]:
+        raise error_type(f"Found input variables with inconsistent numbers of samples: [{features.shape[0]}, {length}]")
+
+
+def _beside(features: da.Array, rows: NDArray[Any]) -> da.Array:
+    return hold(da.from_array(rows, chunks=features.chunks[:1], name=False))

@@ -1,0 +1,286 @@
+"""The only validation: what a user passes to fit or predict, read once."""
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from propense._designs import Design, as_design
+from propense._inputs.host import HostReader
+from propense._inputs.labels import LabelReader, read_classes, read_third
+from propense._inputs.reader import Reader
+from propense._maths.arrays import Rows, as_float, library_of
+from propense._maths.double_logistic import class_given_label
+from propense._maths.known_negatives import known_shift
+from propense._maths.logistic import sigmoid
+from propense.errors import (
+    InvalidLabels,
+    InvalidOption,
+    InvalidPropensity,
+    InvalidWeights,
+    NoLabelledInstances,
+    NoUnlabelledInstances,
+)
+
+__all__ = ["Predictor", "Sample", "read_features", "read_sample"]
+
+
+class Predictor(Protocol):
+    """One of y(x), e(x)."""
+
+    def log_odds(self, design: Design) -> Rows:
+        """log y/(1−y), or log e/(1−e), of every row."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a method is fitted on.
+
+    Attributes
+    ----------
+    design : Design of shape (n, p)
+        The features, intercept included.
+    labelled : bool Rows of length n
+        Who carries the label.
+    weights : Rows of length n, or None
+        What each row counts for; None is 1 for all. Never 0: such rows are left out.
+    rows : int Rows of length n, or None
+        The number of each row in what the user passed; None when none was left out.
+    propensity : Rows of length n, or None
+        e(x), where the user knows it.
+    propensity_columns : int ndarray, or None
+        The features that e may depend on; None is all.
+    negative : bool Rows of length n, or None
+        Who is known to be negative; None where nobody is.
+    """
+
+    design: Design
+    labelled: Any
+    weights: Any
+    rows: Any
+    propensity: Any = None
+    propensity_columns: NDArray[np.intp] | None = None
+    negative: Any = None
+
+    @property
+    def unlabelled(self) -> Any:
+        """Of whom nothing is known: neither labelled nor known to be negative."""
+        return ~self.labelled if self.negative is None else ~(self.labelled | self.negative)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the class of every row that counts is known: it is labelled or a known negative."""
+        return self.negative is not None and self.weight_of(self.unlabelled) == 0.0
+
+    def expected(self, a: Any, b: Any, unseen: float = 0.0) -> Any:
+        """P(Y=1 | x, what is known): 1 on the labelled, 0 on known negatives, h(x) elsewhere.
+
+        `unseen` is log(1 − d), d the chance that a negative is known to be one: where many are, fewer are left among
+        the rest.
+        """
+        if self.negative is None:
+            return class_given_label(a, b, self.labelled)
+        return sigmoid(a - known_shift(b, self.labelled, self.negative, unseen))
+
+    def share_positive(self, a: Any, b: Any, unseen: float = 0.0) -> float:
+        """The mean of `expected`: the estimated P(Y=1)."""
+        return self.mean(self.expected(a, b, unseen))
+
+    def numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The user's row numbers for ours."""
+        return index if self.rows is None else self.design.pick(self.rows, index)
+
+    def log_odds(self, predictor: Predictor) -> Any:
+        """What a predictor says of every row."""
+        return self.design.hold(predictor.log_odds(self.design))
+
+    def among(self, mask: Any) -> tuple[Design, Any, Any]:
+        """The design, labels and weights of the rows of a mask.
+
+        A minority is copied out, if that may be; a majority stays in place and the other rows weigh 0, which takes no
+        memory.
+        """
+        if not self.design.movable or 2 * int(mask.sum()) > self.design.shape[0]:
+            return self.design, self.labelled, as_float(mask) if self.weights is None else self.weights * mask
+        weights = None if self.weights is None else self.weights[mask]
+        return self.design.take(mask), self.labelled[mask], weights
+
+    def part(self, mask: Any) -> "Sample":
+        """The sample of the rows of a mask, as in `among`; nothing is known of their propensity."""
+        design, labelled, weights = self.among(mask)
+        negative = None
+        if self.negative is not None and bool((self.negative & mask).any()):
+            negative = self.negative if design is self.design else self.negative[mask]
+        return Sample(design, labelled, weights, None, None, self.propensity_columns, negative)
+
+    def counting(self, weights: Any) -> "Sample":
+        """The same rows with other weights, those of weight 0 left out."""
+        kept = weights > 0
+        if bool(kept.all()):
+            return replace(self, weights=weights)
+        reader = _reader_of(self.labelled)
+        ours, labelled, weights, propensity, rows, negative = reader.keep(
+            kept, self.labelled, weights, self.propensity, self.rows, self.negative
+        )
+        design, rows = self.design.take(kept), ours if rows is None else rows
+        return Sample(design, labelled, weights, rows, propensity, self.propensity_columns, negative)
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights: the number of rows where there are none."""
+        return float(self.design.shape[0] if self.weights is None else self.weights.sum())
+
+    def gather(self, function: Callable[..., Sequence[Any]], *rows: Any) -> list[NDArray[Any]]:
+        """`Design.gather` with the weights as the last of the rows, 1 where there are none."""
+        weights = as_float(self.labelled) * 0.0 + 1.0 if self.weights is None else self.weights
+        return self.design.gather(function, *rows, weights)
+
+    def weight_of(self, values: Any) -> float:
+        """Σ wᵢ·valueᵢ; of a mask, the weight of its rows."""
+        return float((values if self.weights is None else self.weights * values).sum())
+
+    def mean(self, values: Any) -> float:
+        """The weighted mean of one number per row."""
+        return self.weight_of(values) / self.total_weight
+
+
+def read_sample(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    propensity: Any,
+    read_labels: LabelReader,
+    known_negative: Any = None,
+) -> tuple[Sample, NDArray[Any]]:
+    """Check what was passed to fit; return the sample and the two classes."""
+    reader = _reader_of(X)
+    features = reader.read_matrix(estimator, X, reset=True)
+    if y is None:
+        raise InvalidLabels(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    if known_negative is None and library_of(y) not in ("dask", "dask_expr") and read_labels is not read_classes:
+        y, known_negative = read_third(y)
+    labelled, classes = reader.read_labels(y, features, read_labels)
+    weights = None if sample_weight is None else _read_weights(reader, sample_weight, features)
+    if propensity is not None:
+        propensity = _read_propensity(reader, propensity, features, labelled)
+    negative = None if known_negative is None else _read_negative(reader, known_negative, features, labelled)
+    columns = _read_columns(estimator)
+    sample = Sample(as_design(features), labelled, weights, None, propensity, columns, negative)
+    if weights is not None and not bool((weights > 0).all()):
+        # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
+        sample = sample.counting(weights)
+        if not bool(sample.labelled.any()):
+            raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
+        if bool(sample.labelled.all()):
+            raise NoUnlabelledInstances(
+                f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
+            )
+    if sample.negative is not None and not bool(sample.negative.any()):
+        sample = replace(sample, negative=None)
+    return sample, classes
+
+
+def read_features(estimator: Any, X: Any) -> Design:
+    """Check what was passed to a predict method, columns against those of fit."""
+    check_is_fitted(estimator)
+    return as_design(_reader_of(X).read_matrix(estimator, X, reset=False))
+
+
+def _reader_of(X: Any) -> Reader:
+    """Who reads X and what comes with it; optional packages are imported only where X is theirs."""
+    library = library_of(X)
+    if library == "torch":
+        from propense._inputs.torch import TorchReader
+
+        return TorchReader()
+    if library in ("dask", "dask_expr"):
+        from propense._inputs.dask import DaskReader
+
+        return DaskReader()
+    return HostReader()
+
+
+def _read_weights(reader: Reader, sample_weight: Any, features: Any) -> Any:
+    weights = reader.read_numbers("sample_weight", "Sample weights", sample_weight, features, InvalidWeights)
+    negative = weights < 0
+    if bool(negative.any()):
+        first = _first(negative)
+        raise InvalidWeights(
+            f"sample_weight is negative ({float(weights[first]):g}) at row {first}; weights must be ≥ 0."
+        )
+    if not bool((weights > 0).any()):
+        raise InvalidWeights(
+            "sample_weight is zero for every row; at least one labelled and one unlabelled row must count."
+        )
+    return weights
+
+
+def _read_propensity(reader: Reader, propensity: Any, features: Any, labelled: Any) -> Any:
+    values = reader.read_numbers("propensity", "Propensities", propensity, features, InvalidPropensity)
+    outside = (values < 0) | (values > 1)
+    if bool(outside.any()):
+        first = _first(outside)
+        raise InvalidPropensity(
+            f"propensity is {float(values[first]):g} at row {first}; e(x) = P(S=1 | Y=1, x) lies between 0 and 1."
+        )
+    impossible = labelled & (values == 0)
+    if bool(impossible.any()):
+        raise InvalidPropensity(
+            f"propensity is 0 at row {_first(impossible)}, which is labelled. Give such rows the small chance they "
+            "have."
+        )
+    return values
+
+
+def _read_negative(reader: Reader, known_negative: Any, features: Any, labelled: Any) -> Any:
+    values = reader.read_numbers("known_negative", "Known negatives", known_negative, features, InvalidLabels)
+    neither = (values != 0) & (values != 1)
+    if bool(neither.any()):
+        first = _first(neither)
+        raise InvalidLabels(
+            f"known_negative is {float(values[first]):g} at row {first}; it is 1 or True for rows that are known to be "
+            "negative, else 0 or False."
+        )
+    both = labelled & (values == 1)
+    if bool(both.any()):
+        raise InvalidLabels(f"Row {_first(both)} is labelled and a known_negative at once; it can be one of the two.")
+    return values == 1
+
+
+def _first(mask: Any) -> int:
+    """The number of the first row of a mask."""
+    return int(as_float(mask).argmax())
+
+
+def _read_columns(estimator: Any) -> NDArray[np.intp] | None:
+    """The numbers of the features that `propensity_features` names, ascending; None is all of them."""
+    wanted = getattr(estimator, "propensity_features", None)
+    if wanted is None:
+        return None
+    said = f"{type(estimator).__name__}(propensity_features={wanted!r})"
+    if isinstance(wanted, str | bytes) or not hasattr(wanted, "__len__"):
+        raise InvalidOption(f"{said}: pass a list of column names or of column numbers.")
+    names = getattr(estimator, "feature_names_in_", None)
+    count = estimator.n_features_in_
+    found: list[int] = []
+    for column in wanted:
+        if isinstance(column, str):
+            places = [] if names is None else np.flatnonzero(names == column).tolist()
+            known = "X has no column names" if names is None else f"the columns are {_some(names)}"
+        else:
+            whole = isinstance(column, numbers.Integral) and not isinstance(column, bool | np.bool_)
+            places = [int(column)] if whole and 0 <= column < count else []
+            known = f"the columns are numbered 0 to {count - 1}"
+        if not places:
+            raise InvalidOption(f"{said}: there is no column {column!r}; {known}.")
+        found += places
+    return np.unique(np.asarray(found, dtype=np.intp))
+
+
+def _some(names: NDArray[Any]) -> str:
+    return ", ".join(repr(str(name)) for name in names[:8]) + (", …" if len(names) > 8 else "")

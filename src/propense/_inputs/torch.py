@@ -1,0 +1,156 @@
+"""Reading torch tensors, which stay on their device."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from propense._inputs.host import HostReader
+from propense._inputs.labels import LabelReader
+from propense._inputs.reader import LARGEST
+from propense._maths.arrays import home, library_of
+from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
+
+__all__ = ["TorchReader"]
+
+Tensor = Any
+
+# Entries looked at at a time where a wrong one is sought: the masks of a whole X might not fit beside it.
+_BLOCK = 1 << 24
+
+
+class TorchReader:
+    """Features as a tensor; what comes with them may be tensors of any device, or whatever the host reader takes."""
+
+    def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> Tensor:
+        _check_inner(estimator)
+        features = _as_float(X)
+        _check_shape(estimator, features, 2 if reset else 1)
+        try:
+            # The number of columns and their names, learnt or compared; for its words.
+            validate_data(estimator, features, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise InvalidFeatures(str(error)) from None
+        _check_finite(features)
+        return features
+
+    def read_labels(self, y: Any, features: Tensor, read: LabelReader) -> tuple[Tensor, NDArray[Any]]:
+        if library_of(y) != "torch":
+            labelled, classes = read(y, None)
+            _check_length(features, labelled, InvalidLabels)
+            return torch.from_numpy(labelled.copy()).to(features.device), classes
+        y = y.detach()
+        if y.ndim != 1:
+            raise InvalidLabels(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
+        _check_length(features, y, InvalidLabels)
+        if y.is_complex():
+            raise InvalidLabels("y holds complex numbers. A label is a number or a truth value.")
+        y = y.to(features.device)
+        if y.dtype in (torch.float16, torch.bfloat16):
+            y = y.float()
+        # The distinct values stand for y, a NaN among them if there is any: torch counts each NaN as another value.
+        missing = y != y
+        count = int(missing.sum())
+        values = home(torch.unique(y[~missing] if count else y))
+        gaps = (count, int(missing.byte().argmax())) if count else None
+        _, classes = read(np.append(values, np.nan) if count else values, gaps)
+        return y == classes[1].item(), classes
+
+    def read_numbers(self, name: str, title: str, values: Any, features: Tensor, error_type: type[InvalidInput]) -> Any:
+        device = features.device
+        if isinstance(values, numbers.Real) or library_of(values) != "torch":
+            read = HostReader().read_numbers(name, title, values, features, error_type)
+            return torch.tensor(read, dtype=torch.float64, device=device)
+        values = values.detach().to(device=device, dtype=torch.float64)
+        if values.ndim == 0:
+            values = values.repeat(len(features))
+        if values.ndim != 1:
+            raise error_type(f"{title} must be 1D array or scalar, got an array of shape {tuple(values.shape)}.")
+        _check_length(features, values, error_type)
+        if not bool(values.isfinite().all()):
+            first = int((~values.isfinite()).byte().argmax())
+            raise error_type(f"Input {name} contains {float(values[first])} at row {first}; it must be finite.")
+        return values
+
+    def keep(self, mask: Tensor, *arrays: Any) -> list[Any]:
+        rows = mask.nonzero().ravel()
+        return [rows, *(None if array is None else array[rows] for array in arrays)]
+
+
+def _check_inner(estimator: Any) -> None:
+    """Refuse the classifiers that would be fitted inside: they read NumPy arrays."""
+    for name in ("estimator", "propensity_estimator"):
+        if getattr(estimator, name, None) is not None:
+            raise InvalidOption(
+                f"{type(estimator).__name__}({name}=…): a classifier inside takes NumPy arrays, and X is a torch "
+                f"tensor. Pass X.cpu().numpy(), or {name}=None."
+            )
+
+
+def _as_float(X: Tensor) -> Tensor:
+    """X as float64 or float32, itself where it is one of them."""
+    if X.layout != torch.strided:
+        raise InvalidFeatures(
+            f"X is a tensor of layout {X.layout}. Pass X.to_dense(), or a SciPy sparse matrix, which stays sparse."
+        )
+    if X.is_complex():
+        raise InvalidFeatures("Complex data not supported: X is a complex tensor.")
+    if X.device.type in ("meta", "mps"):
+        raise InvalidFeatures(f"X is on the device {X.device}, which has no float64. Pass X.cpu().")
+    X = X.detach()
+    if X.dtype in (torch.float64, torch.float32):
+        return X
+    return X.float() if X.is_floating_point() else X.double()
+
+
+def _check_shape(estimator: Any, features: Tensor, fewest: int) -> None:
+    shape = tuple(features.shape)
+    if len(shape) != 2:
+        raise InvalidFeatures(
+            f"Expected 2D array, got an array of shape {shape} instead. Reshape X with X.reshape(-1, 1) if it is one "
+            "feature, or X.reshape(1, -1) if it is one row."
+        )
+    for what, count, least in (("sample", shape[0], fewest), ("feature", shape[1], 1)):
+        if count < least:
+            raise InvalidFeatures(
+                f"Found array with {count} {what}(s) (shape={shape}) while a minimum of {least} is required by "
+                f"{type(estimator).__name__}."
+            )
+
+
+def _check_length(features: Tensor, other: Any, error_type: type[InvalidInput]) -> None:
+    if len(features) != len(other):
+        raise error_type(f"Found input variables with inconsistent numbers of samples: {[len(features), len(other)]}")
+
+
+def _check_finite(features: Tensor) -> None:
+    # NaN, inf and what is too large show in the extremes, which take no memory to find.
+    low, high = torch.aminmax(features)
+    if max(float(high), -float(low)) < LARGEST:
+        return
+    where, count = _first_and_count(features, lambda block: ~block.isfinite())
+    wrong, way_out = "that are NaN or infinite", "Impute or drop them."
+    if where is None:
+        where, count = _first_and_count(features, lambda block: block.abs() >= LARGEST)
+        wrong, way_out = "whose squares are too large to work with", "Scale the column."
+    row, column = where
+    value = float(features[row, column])
+    raise InvalidFeatures(
+        f"X holds {count} entries {wrong}, the first ({value}) at row {row}, column {column}. {way_out}"
+    )
+
+
+def _first_and_count(features: Tensor, wrong: Any) -> tuple[Any, int]:
+    """The row and column of the first wrong entry, None if there is none, and how many there are."""
+    first, count, size = None, 0, max(_BLOCK // features.shape[1], 1)
+    for start in range(0, len(features), size):
+        bad = wrong(features[start : start + size])
+        found = int(bad.sum())
+        if found and first is None:
+            row, column = bad.nonzero()[0].tolist()
+            first = start + row, column
+        count += found
+    return first, count

@@ -1,0 +1,128 @@
+"""Known negatives: how many of all negatives they are, and what follows from it for the fits."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from propense._inputs.sample import Sample
+from propense._maths.double_logistic import hidden_log_odds, joint_loss
+from propense._maths.known_negatives import known_loss
+from propense._maths.logistic import sigmoid
+from propense._risks import JointRisk, PairRisk, cost_of_knowing
+from propense._solvers import Solution
+from propense._steps.learners import Learner
+from propense._steps.model import Model
+from propense._steps.predictors import certain
+
+__all__ = [
+    "expected_share",
+    "first_share",
+    "fit_complete",
+    "observed_loss",
+    "settle",
+    "settle_pair",
+    "unseen_share",
+]
+
+AnyRisk = TypeVar("AnyRisk", JointRisk, PairRisk)
+
+# log(1 − d) is held above this, the log-odds at which float64 still tells chances from 1.
+_LEAST = -36.0
+# The share of the negatives that are known is found to this, in at most so many rounds.
+_TOL, _ROUNDS = 1e-10, 200
+
+
+def fit_complete(sample: Sample, learner: Learner) -> Model:
+    """The regression of the class, which is known of every row; every positive is labelled, e(x) = 1."""
+    posterior, fitted = learner.fit(sample.design, sample.labelled, sample.weights)
+    b = certain(sample.design.shape[1])
+    loss = observed_loss(sample, sample.log_odds(posterior), sample.log_odds(b), 0.0)
+    return Model(posterior, b, 1, fitted, [loss])
+
+
+def first_share(sample: Sample) -> float:
+    """log(1 − d) to begin with: that of the smallest d there can be, all the rest being negative; 0 where none are."""
+    if sample.negative is None or sample.is_complete:
+        return 0.0
+    known, rest = sample.weight_of(sample.negative), sample.weight_of(sample.unlabelled)
+    return math.log(rest / (known + rest))
+
+
+def expected_share(sample: Sample, expected: Any) -> float:
+    """log(1 − d) with as many negatives as are expected, the M-step of EM for d; 0 where none are known."""
+    if sample.negative is None:
+        return 0.0
+    known = sample.weight_of(sample.negative) / sample.weight_of(1.0 - expected)
+    return math.log(max(1.0 - known, math.exp(_LEAST)))
+
+
+def unseen_share(sample: Sample, a: Any, b: Any) -> float:
+    """log(1 − d) of the most likely d, the share of the negatives that are known, given y and e; 0 where none are.
+
+    Maximises N·log d + Σ log(y(1−e) + (1−y)(1−d)) over the rows of which nothing is known, a concave function of d.
+    """
+    if sample.negative is None or sample.is_complete:
+        return 0.0
+    known, rest = sample.weight_of(sample.negative), sample.unlabelled
+    # h/(1−h) where no negative is known: 1 − t = σ(log(1−d) − hidden) when the share 1 − d of them is left.
+    hidden = sample.design.hold(hidden_log_odds(a, b))
+
+    def slope(unseen: float) -> float:
+        """The derivative in log(1 − d), times d."""
+        left = sample.weight_of(sigmoid(unseen - hidden) * rest)
+        return left * -math.expm1(unseen) - known * math.exp(unseen)
+
+    # As d falls to 0 the slope tends to −N: some are known. It is positive for d near 1, or d = 1 is the best.
+    if slope(_LEAST) <= 0.0:
+        return _LEAST
+    return float(brentq(slope, _LEAST, -1e-15, xtol=1e-13, rtol=1e-13))
+
+
+def observed_loss(sample: Sample, a: Any, b: Any, unseen: float) -> float:
+    """The mean of −log of the chance of what is known of a row."""
+    if sample.negative is None:
+        return sample.mean(joint_loss(a, b, sample.labelled))
+    constant = cost_of_knowing(sample.negative, sample.weights, unseen)
+    return sample.mean(known_loss(a, b, sample.labelled, sample.negative, unseen)) + constant / sample.total_weight
+
+
+def settle(
+    sample: Sample,
+    risk: AnyRisk,
+    start: NDArray[np.float64],
+    search: Callable[[AnyRisk, NDArray[np.float64]], Solution],
+    share: Callable[[NDArray[np.float64]], float],
+    move: Callable[[AnyRisk, float], AnyRisk],
+) -> tuple[Solution, float]:
+    """The minimiser of a risk over coefficients and d, in turn, each of which lowers it; and log(1 − d)."""
+    steps, before = 0, math.inf
+    for _ in range(_ROUNDS):
+        solution = search(risk, start)
+        steps, start = steps + solution.n_iter, solution.coef
+        unseen = share(start)
+        settled = sample.negative is None or abs(math.exp(unseen) - before) <= _TOL
+        if settled:
+            break
+        before, risk = math.exp(unseen), move(risk, unseen)
+    return replace(solution, n_iter=steps, converged=solution.converged and settled), unseen
+
+
+def settle_pair(
+    sample: Sample,
+    risk: PairRisk,
+    start: NDArray[np.float64],
+    search: Callable[[PairRisk, NDArray[np.float64]], Solution],
+) -> tuple[Solution, float]:
+    """`settle` of both predictors at once."""
+
+    def share(theta: NDArray[np.float64]) -> float:
+        if sample.negative is None:
+            return 0.0
+        return unseen_share(sample, *(sample.design.matvec(coef) for coef in risk.split(theta)))
+
+    return settle(sample, risk, start, search, share, lambda risk, unseen: risk.holding(unseen))

@@ -1,0 +1,75 @@
+"""What a method finds, twice: a function from rows to log-odds, of being positive or of being labelled if positive."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._designs import Design
+from propense._inputs.sample import Predictor
+from propense._maths.arrays import Rows, library_of
+from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
+
+__all__ = ["ClassifierPredictor", "LogisticPredictor", "Predictor", "ProductPredictor", "certain", "logistic_pair"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LogisticPredictor:
+    """σ(coefᵀx), the intercept first."""
+
+    coef: Vector
+
+    def log_odds(self, design: Design) -> Rows:
+        return design.matvec(self.coef)
+
+
+@dataclass(frozen=True)
+class ProductPredictor:
+    """σ(coefᵀx)^power · σ(otherᵀx)^other_power: what two logistic curves make together; `coef` is the one in front."""
+
+    coef: Vector
+    power: float
+    other: Vector
+    other_power: float
+
+    def log_odds(self, design: Design) -> Rows:
+        log_chance = self.power * -softplus(-design.matvec(self.coef))
+        if self.other_power:
+            log_chance = log_chance - self.other_power * softplus(-design.matvec(self.other))
+        return log_odds_of_log(log_chance)
+
+
+@dataclass(frozen=True)
+class ClassifierPredictor:
+    """`predict_proba` of a fitted scikit-learn classifier with classes 0 and 1, over some of the features or all."""
+
+    classifier: Any
+    columns: NDArray[np.intp] | None = None
+
+    def log_odds(self, design: Design) -> Rows:
+        features = design.features if self.columns is None else design.columns(self.columns).features
+        if library_of(features) == "dask":
+            return features.map_blocks(self._said_of, drop_axis=1, meta=np.empty(0))
+        return design.send(self._said_of(features))
+
+    def _said_of(self, features: Any) -> Vector:
+        chances = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            log_odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
+        return np.asarray(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+
+
+def logistic_pair(pair: tuple[Predictor, Predictor] | None) -> tuple[Vector, Vector] | None:
+    """β and γ where both predictors are logistic and finite, a place to begin at; else None."""
+    coefs = [each.coef for each in pair or () if isinstance(each, LogisticPredictor)]
+    return (coefs[0], coefs[1]) if len(coefs) == 2 and np.isfinite(coefs).all() else None
+
+
+def certain(p: int) -> LogisticPredictor:
+    """e(x) = 1, every positive is labelled, for a design of p columns."""
+    gamma = np.zeros(p)
+    gamma[0] = np.inf
+    return LogisticPredictor(gamma)

@@ -1,0 +1,295 @@
+"""Is labelling plausibly at random? A test of SCAR by simulation, after Teisseyre, Furmańczyk and Mielniczuk (2024)."""
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from propense._designs import as_design, column_moments
+from propense._inputs.labels import read_labels
+from propense._inputs.options import Count, Number, Option, Seed, check_options
+from propense._inputs.sample import Sample, read_sample
+from propense._maths.arrays import library_of
+from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption
+from propense.inference._scar_models import AtRandom, LabelModels
+
+__all__ = ["ScarTest", "scar_test"]
+
+# What p is called small at.
+_LEVEL = 0.05
+# Columns. A hundred take minutes.
+_WIDEST = 1000
+# Every share of positives; however few they are said to be, no more than all of them are labelled.
+_ANY = (1e-12, 1.0)
+_OPTIONS: dict[str, Option] = {
+    "most_labelled": Number(0.01, 1.0),
+    "n_simulations": Count(),
+    "max_rows": Count(optional=True),
+    "random_state": Seed(),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ScarTest:
+    """What `scar_test` finds; ``str()`` says it in words.
+
+    Attributes
+    ----------
+    p_value : float
+        (1 + how many simulated statistics are at least the observed one) / (1 + how many were simulated).
+    statistic : float
+        Twice the log-likelihood that a chance of a label which depends on the features, bound by no premise, adds to a
+        constant one.
+    simulated : ndarray of shape (n_simulations,)
+        The same of labels drawn at random among the positives.
+    label_frequency : float
+        The estimated c = P(S=1 | Y=1), if labelling is at random.
+    prevalence : float
+        The estimated P(Y=1), if labelling is at random.
+    rows, labelled : int
+        How many rows were looked at, and how many of them are labelled.
+    prior : tuple of float, or None
+        Between what P(Y=1) was known to lie.
+    most_labelled : float
+        The largest label frequency that was taken to be possible.
+    """
+
+    p_value: float
+    statistic: float
+    simulated: NDArray[np.float64]
+    label_frequency: float
+    prevalence: float
+    rows: int
+    labelled: int
+    prior: tuple[float, float] | None
+    most_labelled: float
+
+    def sentence(self) -> str:
+        """What p says, and what it does not."""
+        count = int((self.simulated >= self.statistic).sum())
+        seen = f"p = {self.p_value:.3f}, {count} of {len(self.simulated)} simulations were as uneven"
+        if self.p_value <= _LEVEL:
+            return (
+                f"Labels at random among the positives (SCAR) are implausible ({seen}): who is labelled depends on the "
+                f"features, or being positive does so in a way that is not logistic{self._premise()}."
+            )
+        words = f"No evidence against labels at random among the positives (SCAR) ({seen}). That does not prove it"
+        if self.prior is not None:
+            return f"{words}."
+        rows, labelled = (f"{100 * share:.0f} %" for share in (self.prevalence, self.label_frequency))
+        labelled = "nearly all" if self.label_frequency > 0.99 else labelled
+        return (
+            f"{words}: labels that favour the clearest positives look the same unless it is known how many positives "
+            f"there are. At random, {rows} of the rows would be, and {labelled} of them labelled."
+        )
+
+    def _premise(self) -> str:
+        """What else may be wrong, where the answer rests on it."""
+        if self.prior is not None:
+            low, high = self.prior
+            said = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+            return f", or {said} is not the share of positives"
+        # Labels that would be nearly all the positives there are: only the premise speaks against them.
+        if self.most_labelled == 1.0 or self.label_frequency < self.most_labelled - 1e-9:
+            return ""
+        return f", or more than {100 * self.most_labelled:.0f} % of the positives are labelled"
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+
+def scar_test(
+    X: Any,
+    y: Any,
+    *,
+    prior: float | tuple[float, float] | None = None,
+    most_labelled: float = 0.8,
+    propensity_features: Any = None,
+    n_simulations: int = 199,
+    max_rows: int | None = 5000,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> ScarTest:
+    """Test whether positives are labelled completely at random (SCAR): e(x) constant, whatever the features.
+
+    The labels are explained twice: by P(S=1 | x) = c·σ(βᵀx), in which every positive has the same chance c of a label,
+    and by σ(βᵀx)·σ(γᵀx), in which the chance depends on the features. The second explains more, if only by luck; how
+    much luck adds is seen on labels drawn from the first, to which everything is fitted anew.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        The features, finite. Their units do not matter.
+    y : array-like of shape (n_samples,)
+        Who is labelled, as in ``fit``.
+    prior : float, or pair of floats, default=None
+        P(Y=1), the share of positives among all rows, if it is known from elsewhere, such as a survey; or between what
+        it lies. It makes the test much sharper.
+    most_labelled : float, default=0.8
+        Where no ``prior`` is known: the largest c = P(S=1 | Y=1) that is possible; at least a fifth of the positives
+        carry no label. Labels that favour the clearest positives look like those of fewer positives, nearly all
+        labelled; only this premise tells the two apart. 1 supposes nothing, and hardly sees them.
+    propensity_features : list of str or of int, default=None
+        The columns that the chance of a label may depend on; None is all. Fewer make the test sharper, and faster.
+    n_simulations : int, default=199
+        The smallest p that can come out is 1 / (1 + n_simulations).
+    max_rows : int or None, default=5000
+        Of more rows, so many are drawn at random and looked at; None takes all. Time is proportional to it.
+    random_state : int, RandomState instance or None, default=None
+        What to draw with.
+    n_jobs : int, default=None
+        Processes, as in scikit-learn. The result does not depend on it.
+
+    Returns
+    -------
+    ScarTest
+
+    Notes
+    -----
+    The test rests on y(x) being logistic in the features: where it is not, a small p may mean just that. Pass squares
+    or products of columns as columns of their own where the classes call for them.
+
+    References
+    ----------
+    P. Teisseyre, K. Furmańczyk, J. Mielniczuk. Verifying the selected completely at random assumption in
+    positive-unlabeled learning. ECAI 2024. The idea of labels simulated at random; the statistic is another.
+
+    Examples
+    --------
+    >>> from propense import scar_test
+    >>> from propense.datasets import make_double_logistic
+    >>> data = make_double_logistic(1000, 4, random_state=0)
+    >>> result = scar_test(data.X, data.labelled, n_simulations=39, random_state=0)
+    >>> result.p_value
+    0.025
+    """
+    if library_of(X) in ("torch", "dask", "dask_expr"):
+        raise InvalidFeatures(
+            f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in this process on some thousand rows. "
+            "Draw them, and pass them as an array."
+        )
+    asked = _Asked(propensity_features, most_labelled, n_simulations, max_rows, random_state)
+    check_options(asked, _OPTIONS)
+    sample, _ = read_sample(asked, X, y, None, None, read_labels)
+    random = check_random_state(random_state)
+    features, labelled = _some_rows(sample, max_rows, random)
+    known = _read_prior(prior, float(labelled.mean()))
+    _check_asked(sample, labelled, known, most_labelled)
+    most = 1.0 if known else most_labelled
+    models = LabelModels(_standardised(features), sample.propensity_columns, known or _ANY, most)
+    null = models.at_random(labelled)
+    simulated = _simulate(models, null, random.randint(2**32, size=n_simulations, dtype=np.uint32), n_jobs)
+    statistic = models.likelihood_ratio(labelled, null)
+    return ScarTest(
+        p_value=(1 + int((simulated >= statistic).sum())) / (1 + n_simulations),
+        statistic=statistic,
+        simulated=simulated,
+        label_frequency=null.frequency,
+        prevalence=float(labelled.mean()) / null.frequency,
+        rows=len(labelled),
+        labelled=int(labelled.sum()),
+        prior=known,
+        most_labelled=most,
+    )
+
+
+class _Asked(BaseEstimator):
+    """The arguments, as the readers of the estimators' take them."""
+
+    def __init__(
+        self, propensity_features: Any, most_labelled: Any, n_simulations: Any, max_rows: Any, random_state: Any
+    ) -> None:
+        self.propensity_features = propensity_features
+        self.most_labelled = most_labelled
+        self.n_simulations = n_simulations
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+# Errors name what the user called.
+_Asked.__name__ = "scar_test"
+
+
+def _check_asked(sample: Sample, labelled: NDArray[np.bool_], known: Any, most_labelled: float) -> None:
+    """Refuse what the test cannot answer."""
+    share = float(labelled.mean())
+    if sample.negative is not None:
+        raise InvalidLabels("scar_test takes no known negatives: a value of y beside missing ones means them.")
+    if known is None and share >= most_labelled:
+        raise InvalidOption(
+            f"scar_test(most_labelled={most_labelled:g}): {share:.3f} of all rows are labelled, of the positives more "
+            "still. Raise it."
+        )
+    if sample.propensity_columns is not None and not len(sample.propensity_columns):
+        raise InvalidOption("scar_test(propensity_features=[]): labels that depend on nothing are what is tested.")
+
+
+def _some_rows(sample: Sample, max_rows: int | None, random: Any) -> tuple[Any, NDArray[np.bool_]]:
+    """The features and labels of at most so many rows, drawn at random, both kinds of labels among them."""
+    features, labelled = sample.design.features, sample.labelled
+    if max_rows is None or len(labelled) <= max_rows:
+        return features, labelled
+    rows = np.sort(random.choice(len(labelled), max_rows, replace=False))
+    if labelled[rows].any() and not labelled[rows].all():
+        return features[rows], labelled[rows]
+    raise InvalidOption(
+        f"scar_test(max_rows={max_rows}): so few of the {len(labelled)} rows, of which {int(labelled.sum())} are "
+        "labelled, hold one kind only. Raise it."
+    )
+
+
+def _standardised(features: Any) -> Any:
+    """Each column about its mean and in its spread, dense: no ridge or solver then sees its units."""
+    if features.shape[1] > _WIDEST:
+        raise InvalidFeatures(
+            f"X has {features.shape[1]} columns, and scar_test fits hundreds of models of twice as many coefficients. "
+            f"Pass at most {_WIDEST}, those that matter most."
+        )
+    means, spreads = column_moments(as_design(features))
+    dense = features.toarray() if sp.issparse(features) else features
+    return (dense.astype(np.float64) - means) / np.where(spreads > 0, spreads, 1.0)
+
+
+def _read_prior(prior: Any, share: float) -> tuple[float, float] | None:
+    """The least and the largest P(Y=1), which is at least the share of the labelled."""
+    if prior is None:
+        return None
+    pair = (prior, prior) if isinstance(prior, numbers.Real) else prior
+    if not isinstance(pair, Sequence) or len(pair) != 2 or not all(isinstance(each, numbers.Real) for each in pair):
+        raise InvalidOption(f"scar_test(prior={prior!r}): must be a number, a pair of numbers or None.")
+    low, high = map(float, pair)
+    if not 0 < low <= high <= 1:
+        raise InvalidOption(f"scar_test(prior={prior!r}): must lie above 0, in order, and not above 1.")
+    if high < share:
+        raise InvalidOption(
+            f"scar_test(prior={prior!r}): {share:.3f} of the rows are labelled, and all of these are positive. The "
+            "prior is the share of positives among all rows, labelled or not."
+        )
+    return low, high
+
+
+def _simulate(models: LabelModels, null: AtRandom, seeds: Any, n_jobs: int | None) -> NDArray[np.float64]:
+    """The statistics of labels drawn at random, one for each seed."""
+    shares = np.array_split(seeds, min(4 * effective_n_jobs(n_jobs), len(seeds)))
+    parts = Parallel(n_jobs=n_jobs)(delayed(_statistics)(models, null, share) for share in shares)
+    return np.concatenate(parts)
+
+
+def _statistics(models: LabelModels, null: AtRandom, seeds: Any) -> NDArray[np.float64]:
+    out = np.empty(len(seeds))
+    for place, seed in enumerate(seeds):
+        labelled = models.draw(null, np.random.default_rng(int(seed)))
+        out[place] = models.likelihood_ratio(labelled, models.at_random(labelled, null))
+    return out
