@@ -19,7 +19,7 @@ from doubts import CASES, good, noise, strays
 from propense import JERM, SAREM, KnownPropensity, Naive, Oracle, PGLin, load, save
 from propense._designs import as_design
 from propense._diagnostics.doubts import GENERAL, KINDS, ask, starts_disagree
-from propense._diagnostics.fit_statistics import Tally, effective_rows, take_tally
+from propense._diagnostics.fit_statistics import FitStatistics, compute_fit_statistics, effective_rows
 from propense._inputs.sample import Sample
 from propense.datasets import make_double_logistic
 from propense.errors import DoubtfulFit
@@ -28,7 +28,7 @@ from propense.estimators._base import BasePUClassifier
 ROOT = Path(__file__).parents[2]
 
 # Of nothing to be said against it; what a case needs is replaced.
-SOUND = Tally(
+SOUND = FitStatistics(
     method="JERM",
     labels=500.0,
     rows=2000.0,
@@ -127,7 +127,7 @@ def test_what_is_said_once_is_not_said_twice():
     learnt = replace(SOUND, flexible=True, frequency=0.995, surely=0.9)
     assert [doubt.kind for doubt in ask(learnt, KINDS)] == ["memorised"]
     # And of columns of their own, or another model, no doubt that the factors changed places.
-    assert ask(replace(SOUND, propensity_spread=9.0, told_apart=True), KINDS) == ()
+    assert ask(replace(SOUND, propensity_spread=9.0, distinguishable=True), KINDS) == ()
     # Of an e that hardly moves it does not matter which way.
     assert ask(replace(SOUND, correlation=1.0, propensity_spread=0.24), KINDS) == ()
     # More coefficients than labels: the likelihood ratio means nothing, and another doubt says so.
@@ -181,7 +181,7 @@ def test_starts_disagree_by_the_likelihood_and_the_distance():
 
 
 def by_hand(a, b, s, w):
-    """The sums of a tally, each from its own definition."""
+    """The sums of the statistics, each from its own definition."""
     y, e = 1 / (1 + np.exp(-a)), 1 / (1 + np.exp(-b))
     q, rate = y * e, np.average(s, weights=w)
     t = np.where(s, 1.0, y * (1 - e) / (1 - q))
@@ -211,7 +211,7 @@ KNOWN = {"method": "JERM", "features": 4, "propensity_features": 4, "prior": 0.5
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", DESIGN_KINDS)
-def test_a_tally_is_what_its_definitions_say_wherever_the_rows_are(kind, weighted, rng, monkeypatch):
+def test_statistics_are_what_their_definitions_say_wherever_the_rows_are(kind, weighted, rng, monkeypatch):
     n = 300
     for name in ("_ROWS", "_TENSOR_ROWS"):
         monkeypatch.setattr(f"propense._diagnostics.fit_statistics.{name}", 64)
@@ -220,19 +220,20 @@ def test_a_tally_is_what_its_definitions_say_wherever_the_rows_are(kind, weighte
     s = rng.random(n) < 0.3
     w = rng.random(n) + 0.1 if weighted else np.ones(n)
     sample = Sample(design, design.send(s), design.send(w) if weighted else None, None)
-    tally = take_tally(sample, design.send(a), design.send(b), **KNOWN)
+    statistics = compute_fit_statistics(sample, design.send(a), design.send(b), **KNOWN)
     for name, value in by_hand(a, b, s, w).items():
-        assert getattr(tally, name) == pytest.approx(value, rel=1e-9), name
+        assert getattr(statistics, name) == pytest.approx(value, rel=1e-9), name
     assert effective_rows(sample) == pytest.approx(w.sum() ** 2 / (w**2).sum())
 
 
 def test_a_certain_propensity_has_no_correlation(rng):
     design = as_design(rng.normal(size=(200, 2)))
     s = rng.random(200) < 0.5
-    tally = take_tally(Sample(design, s, None, None), rng.normal(size=200), np.full(200, np.inf), **KNOWN)
-    assert (tally.propensity_spread, tally.correlation, tally.never) == (0.0, 0.0, 0.0)
-    assert tally.surely == pytest.approx(1.0)
-    assert math.isfinite(tally.gain)
+    sample = Sample(design, s, None, None)
+    statistics = compute_fit_statistics(sample, rng.normal(size=200), np.full(200, np.inf), **KNOWN)
+    assert (statistics.propensity_spread, statistics.correlation, statistics.never) == (0.0, 0.0, 0.0)
+    assert statistics.surely == pytest.approx(1.0)
+    assert math.isfinite(statistics.gain)
 
 
 def test_the_test_of_stray_labels_is_normal_where_the_chances_are_true(rng):
@@ -243,7 +244,7 @@ def test_the_test_of_stray_labels_is_normal_where_the_chances_are_true(rng):
     found = []
     for _ in range(300):
         s = rng.random(2000) < data.posterior * data.propensity
-        found.append(take_tally(Sample(design, s, None, None), a, b, **KNOWN).stray)
+        found.append(compute_fit_statistics(Sample(design, s, None, None), a, b, **KNOWN).stray)
     # The rate is that of the drawn labels, and 20/√300-sized errors of the moments are allowed.
     assert abs(np.mean(found)) < 0.25
     assert 0.8 < np.std(found) < 1.2

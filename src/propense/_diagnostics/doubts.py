@@ -11,10 +11,24 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from propense._diagnostics.fit_statistics import Tally
+from propense._diagnostics.fit_statistics import FitStatistics
 
-__all__ = ["GENERAL", "KINDS", "OF_CLASSES", "OF_KNOWN", "OF_LABELS", "OF_RATIO", "SYMMETRIC", "Doubt"]
-__all__ += ["all_likely", "ask", "doubt_of", "halves_disagree", "readings_differ", "starts_disagree"]
+__all__ = [
+    "GENERAL",
+    "KINDS",
+    "OF_CLASSES",
+    "OF_KNOWN",
+    "OF_LABELS",
+    "OF_RATIO",
+    "SYMMETRIC",
+    "Doubt",
+    "all_likely",
+    "ask",
+    "doubt_of",
+    "halves_disagree",
+    "readings_differ",
+    "starts_disagree",
+]
 
 
 @dataclass(frozen=True)
@@ -37,13 +51,13 @@ class Doubt:
 _FEW = 30
 
 
-def few_labels(tally: Tally) -> str | None:
+def few_labels(fit: FitStatistics) -> str | None:
     """So few labels that their very rate is uncertain."""
-    if tally.labels >= _FEW:
+    if fit.labels >= _FEW:
         return None
     return (
-        f"{tally.marked} rows: {tally.labels:.0f}{_by_weight(tally)}. So few leave every estimate uncertain: their "
-        f"rate alone is known to ±{196 / np.sqrt(tally.labels):.0f} %. Label more rows; {_FEW} are the least."
+        f"{fit.marked} rows: {fit.labels:.0f}{_by_weight(fit)}. So few leave every estimate uncertain: their "
+        f"rate alone is known to ±{196 / np.sqrt(fit.labels):.0f} %. Label more rows; {_FEW} are the least."
     )
 
 
@@ -52,12 +66,12 @@ def few_labels(tally: Tally) -> str | None:
 _PER_FEATURE = 1.0
 
 
-def labels_per_feature(tally: Tally) -> str | None:
+def labels_per_feature(fit: FitStatistics) -> str | None:
     """Fewer labels than coefficients to learn from them."""
-    if tally.labels >= _PER_FEATURE * tally.features:
+    if fit.labels >= _PER_FEATURE * fit.features:
         return None
     return (
-        f"{tally.marked} rows: {tally.labels:.0f}{_by_weight(tally)}, for {tally.features} features. Only the penalty "
+        f"{fit.marked} rows: {fit.labels:.0f}{_by_weight(fit)}, for {fit.features} features. Only the penalty "
         "keeps the fit from learning them by heart. Take fewer columns, raise ridge, or label more rows."
     )
 
@@ -67,18 +81,18 @@ def labels_per_feature(tally: Tally) -> str | None:
 _BY_CHANCE = 0.001
 
 
-def unexplained(tally: Tally) -> str | None:
+def unexplained(fit: FitStatistics) -> str | None:
     """y(x)·e(x) predicts the labels no better than their rate."""
-    free = tally.features + tally.propensity_features
+    free = fit.features + fit.propensity_features
     # With more coefficients than labels the ratio has no such distribution, and `labels_per_feature` speaks.
-    if free > tally.labels:
+    if free > fit.labels:
         return None
-    p = float(chdtrc(free, max(tally.gain, 0.0)))
+    p = float(chdtrc(free, max(fit.gain, 0.0)))
     if p < _BY_CHANCE:
         return None
     return (
-        f"The features tell who is {tally.marked.lower()} no better than chance: the likelihood ratio against "
-        f"their mere rate is {tally.gain:.1f} with {free} coefficients (p = {p:.2f}). Look for other columns, or for "
+        f"The features tell who is {fit.marked.lower()} no better than chance: the likelihood ratio against "
+        f"their mere rate is {fit.gain:.1f} with {free} coefficients (p = {p:.2f}). Look for other columns, or for "
         "curves in these: squares, products, or SAREM(estimator=…)."
     )
 
@@ -88,13 +102,13 @@ def unexplained(tally: Tally) -> str | None:
 _STRAY = 2.0
 
 
-def stray_labels(tally: Tally) -> str | None:
+def stray_labels(fit: FitStatistics) -> str | None:
     """Labels on rows that hardly have a chance of one."""
-    if tally.stray <= _STRAY:
+    if fit.stray <= _STRAY:
         return None
     return (
-        f"Rows that the fit gives little chance of a label carry {tally.low:.0f} labels where it expects "
-        f"{tally.low_expected:.1f} (score test of stray labels: z = {tally.stray:.1f}). Some labels may be wrong, or "
+        f"Rows that the fit gives little chance of a label carry {fit.low:.0f} labels where it expects "
+        f"{fit.low_expected:.1f} (score test of stray labels: z = {fit.stray:.1f}). Some labels may be wrong, or "
         "positives of another sort that no straight line takes in. Look at the labelled rows of lowest "
         "predict_proba, or add columns that tell them."
     )
@@ -106,13 +120,13 @@ def stray_labels(tally: Tally) -> str | None:
 _COLLINEAR, _FLAT = 0.95, 0.25
 
 
-def collinear(tally: Tally) -> str | None:
+def collinear(fit: FitStatistics) -> str | None:
     """y and e vary along one line of rows."""
-    if abs(tally.correlation) <= _COLLINEAR or min(tally.spread, tally.propensity_spread) <= _FLAT:
+    if abs(fit.correlation) <= _COLLINEAR or min(fit.spread, fit.propensity_spread) <= _FLAT:
         return None
-    together = "rise and fall together" if tally.correlation > 0 else "move against each other"
+    together = "rise and fall together" if fit.correlation > 0 else "move against each other"
     return (
-        f"y(x) and e(x) {together}: their log-odds correlate by r = {tally.correlation:.2f} over the rows, so the "
+        f"y(x) and e(x) {together}: their log-odds correlate by r = {fit.correlation:.2f} over the rows, so the "
         "labels hardly tell one from the other, nor how many are positive. Name the columns that labelling may depend "
         "on (propensity_features), or pass what is known of it to KnownPropensity."
     )
@@ -123,13 +137,13 @@ def collinear(tally: Tally) -> str | None:
 _ALIKE = 0.8
 
 
-def swapped(tally: Tally) -> str | None:
+def swapped(fit: FitStatistics) -> str | None:
     """Nothing but the convention says which factor is y."""
-    if tally.told_apart or tally.propensity_spread <= _ALIKE * tally.spread:
+    if fit.distinguishable or fit.propensity_spread <= _ALIKE * fit.spread:
         return None
     return (
         "y(x) and e(x) may have changed places: the labels show only their product, and the log-odds of e vary as much "
-        f"as those of y (standard deviations {tally.propensity_spread:.2f} and {tally.spread:.2f}), where labelling is "
+        f"as those of y (standard deviations {fit.propensity_spread:.2f} and {fit.spread:.2f}), where labelling is "
         "taken to be the flatter of the two. Name the columns that labelling may depend on (propensity_features), or "
         "see whether coef_ or propensity_coef_ is the class you know."
     )
@@ -140,18 +154,18 @@ def swapped(tally: Tally) -> str | None:
 _MOST = 0.5
 
 
-def at_boundary(tally: Tally) -> str | None:
+def at_boundary(fit: FitStatistics) -> str | None:
     """Most expected positives have a propensity of 0 or of 1."""
-    if tally.never > _MOST:
+    if fit.never > _MOST:
         return (
-            f"{tally.never:.0%} of the expected positives have a propensity below 0.01: they are extrapolated from "
+            f"{fit.never:.0%} of the expected positives have a propensity below 0.01: they are extrapolated from "
             "labels that are elsewhere, and prior_ with them. Raise its penalty (propensity_ridge, "
             "shrinkage or ridge), or name propensity_features."
         )
-    if tally.surely <= _MOST or tally.frequency > _NEARLY_ALL:
+    if fit.surely <= _MOST or fit.frequency > _NEARLY_ALL:
         return None
     return (
-        f"{tally.surely:.0%} of the expected positives have a propensity above 0.99: where labels are, everybody "
+        f"{fit.surely:.0%} of the expected positives have a propensity above 0.99: where labels are, everybody "
         "hidden is ruled out. Raise its penalty (propensity_ridge, shrinkage or ridge), or name propensity_features."
     )
 
@@ -161,22 +175,22 @@ def at_boundary(tally: Tally) -> str | None:
 _NEARLY_ALL = 0.95
 
 
-def all_labelled(tally: Tally) -> str | None:
+def all_labelled(fit: FitStatistics) -> str | None:
     """Nobody is hidden."""
-    if tally.frequency <= _NEARLY_ALL or memorised(tally) is not None:
+    if fit.frequency <= _NEARLY_ALL or memorised(fit) is not None:
         return None
     return (
-        f"Nearly every positive counts as labelled (label_frequency_ = {tally.frequency:.3f}): {tally.method} found "
+        f"Nearly every positive counts as labelled (label_frequency_ = {fit.frequency:.3f}): {fit.method} found "
         "nobody hidden, which is what Naive says without looking. Try another method beside it, or fewer columns."
     )
 
 
-def all_positive(tally: Tally) -> str | None:
+def all_positive(fit: FitStatistics) -> str | None:
     """Everybody is positive."""
-    if tally.prior <= _NEARLY_ALL:
+    if fit.prior <= _NEARLY_ALL:
         return None
     return (
-        f"Nearly every row counts as positive (prior_ = {tally.prior:.3f}): the data do not tell how many are. Try "
+        f"Nearly every row counts as positive (prior_ = {fit.prior:.3f}): the data do not tell how many are. Try "
         "another method beside it, or pass what is known of the propensities to KnownPropensity."
     )
 
@@ -185,13 +199,13 @@ def all_positive(tally: Tally) -> str | None:
 _BY_HEART = 0.99
 
 
-def memorised(tally: Tally) -> str | None:
+def memorised(fit: FitStatistics) -> str | None:
     """The classifier inside knows the labels by heart."""
-    if not tally.flexible or tally.frequency <= _BY_HEART:
+    if not fit.flexible or fit.frequency <= _BY_HEART:
         return None
     return (
-        f"The estimator inside {tally.method} tells labelled rows from unlabelled ones so well that nearly every "
-        f"positive counts as labelled (label_frequency_ = {tally.frequency:.3f}). Give it less freedom, for instance "
+        f"The estimator inside {fit.method} tells labelled rows from unlabelled ones so well that nearly every "
+        f"positive counts as labelled (label_frequency_ = {fit.frequency:.3f}). Give it less freedom, for instance "
         "shallower trees, or name the propensity_features."
     )
 
@@ -258,17 +272,25 @@ def halves_disagree(stability: float) -> str | None:
     )
 
 
-# Those that follow from a tally, in the order in which they are told.
-_FROM_TALLY: dict[str, Callable[[Tally], str | None]] = {
+# Those that follow from the statistics of a fit, in the order in which they are reported.
+_FROM_STATISTICS: dict[str, Callable[[FitStatistics], str | None]] = {
     function.__name__: function
     for function in (
-        *(few_labels, labels_per_feature, unexplained, stray_labels),
-        *(swapped, collinear, at_boundary, all_labelled, all_positive, memorised),
+        few_labels,
+        labels_per_feature,
+        unexplained,
+        stray_labels,
+        swapped,
+        collinear,
+        at_boundary,
+        all_labelled,
+        all_positive,
+        memorised,
     )
 }
 # Every doubt there is.
 KINDS: dict[str, Callable[..., str | None]] = {
-    **_FROM_TALLY,
+    **_FROM_STATISTICS,
     **{function.__name__: function for function in (all_likely, starts_disagree, readings_differ, halves_disagree)},
 }
 
@@ -282,10 +304,10 @@ GENERAL = (*OF_RATIO, "collinear", "at_boundary", "memorised")
 SYMMETRIC = (*GENERAL, "swapped")
 
 
-def ask(tally: Tally, kinds: Iterable[str]) -> tuple[Doubt, ...]:
-    """The doubts of these kinds that a tally raises."""
+def ask(fit: FitStatistics, kinds: Iterable[str]) -> tuple[Doubt, ...]:
+    """The doubts of these kinds that the statistics raise."""
     asked = set(kinds)
-    said = ((kind, function(tally)) for kind, function in _FROM_TALLY.items() if kind in asked)
+    said = ((kind, function(fit)) for kind, function in _FROM_STATISTICS.items() if kind in asked)
     return tuple(Doubt(kind, message) for kind, message in said if message is not None)
 
 
@@ -294,5 +316,5 @@ def doubt_of(kind: str, message: str | None) -> tuple[Doubt, ...]:
     return () if message is None else (Doubt(kind, message),)
 
 
-def _by_weight(tally: Tally) -> str:
-    return "" if float(tally.labels).is_integer() else ", by their weights"
+def _by_weight(fit: FitStatistics) -> str:
+    return "" if float(fit.labels).is_integer() else ", by their weights"

@@ -13,7 +13,7 @@ from propense._maths.arrays import as_float, namespace
 from propense._maths.double_logistic import class_given_label, joint_loss
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
 
-__all__ = ["Tally", "effective_rows", "take_tally"]
+__all__ = ["FitStatistics", "compute_fit_statistics", "effective_rows"]
 
 # A propensity this near to 0 or to 1 is at the boundary.
 _EDGE = 0.01
@@ -29,7 +29,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Tally:
+class FitStatistics:
     """A fit in numbers; rows count by their weights.
 
     Attributes
@@ -58,7 +58,7 @@ class Tally:
         Of the two; 0 where one is constant.
     never, surely : float
         Shares of the expected positives whose e is within .01 of 0, and of 1.
-    told_apart : bool
+    distinguishable : bool
         Whether y and e differ in kind, by columns of their own or by the classifier inside, and cannot change places.
     flexible : bool
         Whether y is a classifier that may learn the labels by heart.
@@ -82,7 +82,7 @@ class Tally:
     correlation: float
     never: float
     surely: float
-    told_apart: bool = False
+    distinguishable: bool = False
     flexible: bool = False
     marked: str = "Labelled"
 
@@ -94,21 +94,21 @@ def effective_rows(sample: Sample) -> float:
     return sample.total_weight**2 / sample.weight_of(sample.weights)
 
 
-def take_tally(sample: Sample, a: Any, b: Any, **known: Any) -> Tally:
+def compute_fit_statistics(sample: Sample, a: Any, b: Any, **known: Any) -> FitStatistics:
     """Sum what the log-odds a of y and b of e say of every row; what is known already is passed on."""
     rate = sample.mean(sample.labelled)
     (parts,) = sample.gather(partial(_sums, rate=rate), a, b, sample.labelled)
     sums = dict(zip(_NAMES, parts.sum(0).tolist(), strict=True))
-    total, labelled = sums["w"], sums["w s"]
-    rows, labels = total**2 / sums["w²"], labelled**2 / sums["w² s"]
+    total, labelled = sums["w"], sums["w·s"]
+    rows, labels = total**2 / sums["w²"], labelled**2 / sums["w²·s"]
     spread, propensity_spread, correlation = _moments(sums)
     chance = -(rate * math.log(rate) + (1.0 - rate) * math.log1p(-rate))
-    return Tally(
+    return FitStatistics(
         labels=labels,
         rows=rows,
         gain=2.0 * (chance - sums["loss"] / total) * rows,
         low=sums["low"] * labels / labelled,
-        low_expected=sums["low expected"] * labels / labelled,
+        low_expected=sums["low_expected"] * labels / labelled,
         stray=sums["stray"] / math.sqrt(sums["stray²"] or 1.0),
         spread=spread,
         propensity_spread=propensity_spread,
@@ -119,10 +119,8 @@ def take_tally(sample: Sample, a: Any, b: Any, **known: Any) -> Tally:
     )
 
 
-_NAMES = (
-    *("w", "w²", "w s", "w² s", "loss", "low", "low expected", "stray", "stray²", "positive", "never", "surely"),
-    *("a", "b", "aa", "bb", "ab"),
-)
+_NAMES = ["w", "w²", "w·s", "w²·s", "loss", "low", "low_expected", "stray", "stray²", "positive", "never", "surely"]
+_NAMES += ["a", "b", "aa", "bb", "ab"]
 
 
 def _sums(a: Any, b: Any, labelled: Any, weights: Any, *, rate: float) -> tuple[Any]:
@@ -144,12 +142,10 @@ def _part(a: Any, b: Any, labelled: Any, w: Any, rate: float) -> Any:
     # (rate − y·e) / (y·e·(1 − y·e)), the weight of a label in the test of stray ones; 0 where a label is no surprise.
     least = xp.where(chance < rate, chance, rate)
     against = w * (rate - least) / (xp.where(least * _MOST > rate, least, rate / _MOST) * (1.0 - least))
-    rows = (
-        *(w, w * w, w * s, w * w * s, w * joint_loss(a, b, labelled), low * s, low * chance),
-        *(against * (s - chance), against**2 * chance * (1.0 - chance)),
-        *(positive, positive * (e < _EDGE), positive * (e > 1.0 - _EDGE)),
-        *(w * a, w * b, w * a * a, w * b * b, w * a * b),
-    )
+    rows = [w, w * w, w * s, w * w * s, w * joint_loss(a, b, labelled), low * s, low * chance]
+    rows += [against * (s - chance), against**2 * chance * (1.0 - chance)]
+    rows += [positive, positive * (e < _EDGE), positive * (e > 1.0 - _EDGE)]
+    rows += [w * a, w * b, w * a * a, w * b * b, w * a * b]
     return xp.stack([each.sum() for each in rows])
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design
 from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
-from propense._diagnostics.fit_statistics import take_tally
+from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
 from propense._inputs.sample import Predictor, Sample, read_features, read_sample
@@ -142,7 +142,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         told = columns is not None or sample.negative is not None
         # Where every class is known there is nothing of labels to doubt.
         asked = OF_CLASSES if sample.is_complete else self._asked()
-        tally = take_tally(
+        statistics = compute_fit_statistics(
             sample,
             a,
             b,
@@ -151,11 +151,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             propensity_features=(features if columns is None else len(columns)) * ("collinear" in asked),
             prior=self.prior_,
             frequency=self.label_frequency_,
-            told_apart=told or flexible != isinstance(model.propensity, ClassifierPredictor),
+            distinguishable=told or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
             marked="Positive" if self._read_labels is not read_labels else "Labelled",
         )
-        return (*model.doubts, *ask(tally, asked))
+        return (*model.doubts, *ask(statistics, asked))
 
     def _asked(self) -> tuple[str, ...]:
         """The kinds of doubts to look into after a fit."""
