@@ -213,4 +213,4 @@ def test_a_ledger_without_a_record_of_the_plan_is_told_and_a_folder_that_is_not_
     for command, name in (("export", "x.csv"), ("report", "x.html")):
         result = propense("study", command, "plan.toml", "--out", f"nowhere/{name}", cwd=done)
         assert result.returncode == 2
-        assert f"nowhere/{name} cannot be written: No such file or directory" in result.stderr
+        assert f"nowhere/{name} was not written: No such file or directory" in result.stderr

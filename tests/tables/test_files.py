@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
+from propense._files import write_atomically
 from propense.errors import InvalidTable
-from propense.tables import TableFile, TableWriter, written_whole
+from propense.tables import TableFile, TableWriter
 
 
 def read(folder, name, data):
@@ -109,7 +110,7 @@ def test_a_failed_writing_leaves_what_was_there(tmp_path):
     target.write_text("before")
 
     def break_off():
-        with written_whole(target) as path:
+        with write_atomically(target, InvalidTable) as path:
             path.write_text("half")
             raise RuntimeError
 
@@ -118,7 +119,7 @@ def test_a_failed_writing_leaves_what_was_there(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
     assert target.read_text() == "before"
     with (
-        pytest.raises(InvalidTable, match=r"out\.csv cannot be written: No such file"),
-        written_whole(tmp_path / "none" / "out.csv"),
+        pytest.raises(InvalidTable, match=r"out\.csv was not written: No such file"),
+        write_atomically(tmp_path / "none" / "out.csv", InvalidTable),
     ):
         pytest.fail("there is nowhere to write")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from propense._files import write_atomically
 from propense.errors import InvalidOption, LedgerError, MissingExtra
 
 if TYPE_CHECKING:
@@ -210,12 +211,11 @@ def report(
 ) -> None:
     """One HTML page with every table and figure, which needs no network."""
     from propense.report import gather_study, render_study
-    from propense.tables import written_whole
 
     what = _read(plan)
     page = render_study(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}"))
     out = plan.with_suffix(".html") if out is None else out
-    with written_whole(out) as path:
+    with write_atomically(out, InvalidOption) as path:
         path.write_text(page, encoding="utf-8")
     print(out)
 
@@ -273,9 +273,7 @@ def _write_parquet(rows: list[dict[str, Any]], out: Path) -> None:
         from pyarrow import parquet
     except ImportError:
         raise MissingExtra("pyarrow is needed to write Parquet. Install it: pip install 'propense[study]'.") from None
-    from propense.tables import written_whole
-
-    with written_whole(out) as path:
+    with write_atomically(out, InvalidOption) as path:
         parquet.write_table(pyarrow.Table.from_pylist(rows), path)
 
 
@@ -284,7 +282,5 @@ def _stream(out: Path | None) -> Iterator[TextIO]:
     if out is None:
         yield sys.stdout
         return
-    from propense.tables import written_whole
-
-    with written_whole(out) as path, path.open("w", newline="", encoding="utf-8") as file:
+    with write_atomically(out, InvalidOption) as path, path.open("w", newline="", encoding="utf-8") as file:
         yield file

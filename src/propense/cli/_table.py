@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from propense._files import write_atomically
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -196,10 +197,9 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
         words.append(f"Wrote the model {model}.")
     if report is not None:
         from propense.report import gather_fit, render_fit
-        from propense.tables import written_whole
 
         page = render_fit(gather_fit(found, table.name))
-        with written_whole(report) as path:
+        with write_atomically(report, InvalidOption) as path:
             path.write_text(page, encoding="utf-8")
         words.append(f"Wrote the report {report}.")
     return words or ["Nothing was written: --model FILE keeps the model, --report FILE makes a page to read."]

@@ -1,10 +1,11 @@
 """Where data sets lie on this machine."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+
+from propense._files import write_atomically
+from propense.errors import DownloadFailed
 
 __all__ = ["data_home", "find_file", "into_place"]
 
@@ -23,12 +24,8 @@ def find_file(relative: str) -> Path | None:
     return path if path.is_file() else None
 
 
-@contextmanager
-def into_place(relative: str) -> Iterator[Path]:
-    """A path to write to; what was written appears in the data home at once, whole, or not at all."""
+def into_place(relative: str) -> AbstractContextManager[Path]:
+    """A path to write to; the file appears in the data home whole, or not at all."""
     target = data_home() / relative
     target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
-        path = Path(folder) / target.name
-        yield path
-        path.replace(target)
+    return write_atomically(target, DownloadFailed)

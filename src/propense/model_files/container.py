@@ -16,12 +16,12 @@ import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._files import write_atomically
 from propense.errors import ModelFileError
 
 __all__ = ["DTYPES", "FORMAT", "WAY_OUT", "Contents", "from_bytes", "read_file", "to_bytes", "write_file"]
@@ -101,19 +101,11 @@ def read_file(path: Path) -> bytes:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write all at once: the file is there whole, or whatever was there before is untouched."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise ModelFileError(f"{path} was not written: there is no folder {folder}. Make it first.")
-    try:
-        with TemporaryDirectory(dir=folder, prefix=".partial-") as beside:
-            partial = Path(beside) / "model"
-            partial.write_bytes(data)
-            partial.replace(path)
-    except (OSError, ValueError) as error:
-        raise ModelFileError(
-            f"{path} was not written: {error}. Name a file in a folder that you may write to."
-        ) from None
+    """Write the file whole, or leave what was there before untouched."""
+    if not path.parent.is_dir():
+        raise ModelFileError(f"{path} was not written: there is no folder {path.parent}. Make it first.")
+    with write_atomically(path, ModelFileError) as partial:
+        partial.write_bytes(data)
 
 
 def _check_start(start: bytes, size: int, name: str) -> None:

@@ -1,6 +1,6 @@
 """For the person with a table: files read and written in batches, columns understood, a model of them."""
 
-from propense.tables.files import TableFile, TableWriter, written_whole
+from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, explain, fit_table
 from propense.tables.folder import TableFolder
 from propense.tables.folder_fit import fit_folder
@@ -31,5 +31,4 @@ __all__ = [
     "fit_folder",
     "fit_table",
     "score_file",
-    "written_whole",
 ]

@@ -7,13 +7,12 @@ import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from propense.errors import InvalidTable, MissingExtra
 from propense.tables.cells import with_points
 
-__all__ = ["SUFFIXES", "TableFile", "TableWriter", "need_arrow", "written_whole"]
+__all__ = ["SUFFIXES", "TableFile", "TableWriter", "need_arrow"]
 
 # What a file's name ends with, and what it then holds.
 SUFFIXES = {
@@ -255,18 +254,6 @@ class TableWriter:
         self._writer.close()
         if self._sink is not None:
             self._sink.close()
-
-
-@contextmanager
-def written_whole(target: Path) -> Iterator[Path]:
-    """A path to write to; what was written appears at `target` at once, whole, or not at all."""
-    try:
-        with TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
-            path = Path(folder) / "file"
-            yield path
-            path.replace(target)
-    except OSError as error:
-        raise InvalidTable(f"{target} cannot be written: {error.strerror or error}.") from None
 
 
 def _first_line(error: Exception) -> str:

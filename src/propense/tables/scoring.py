@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
-from propense.tables.files import TableFile, TableWriter, need_arrow, written_whole
+from propense.tables.files import TableFile, TableWriter, need_arrow
 from propense.tables.model import ADDED, Scores, TableModel, scores_of
 
 __all__ = ["Scored", "score_file"]
@@ -80,7 +81,7 @@ def score_file(
     positives = hits = 0.0
     best = _Best(top) if top is not None else None
     unseen: Counter[str] = Counter()
-    with written_whole(out) as path, _Output(path, out.name, source) as output:
+    with write_atomically(out, InvalidTable) as path, _Output(path, out.name, source) as output:
         for batch in source.batches():
             matrix = model.schema.encode(source.plain(batch), str(source.path), rows)
             unseen.update(_unseen(model, matrix))
