@@ -60,12 +60,17 @@ def make_risk(request, rng):
             design.send(labelled),
             design.send(other),
             negative=design.send(negative),
-            unseen=-0.4,
+            log_unknown=-0.4,
             weights=weights,
             ridge=ridge,
         ),
         "known pair": lambda design, weights=None, ridge=0.0: PairRisk(
-            design, design.send(labelled), negative=design.send(negative), unseen=-0.4, weights=weights, ridge=ridge
+            design,
+            design.send(labelled),
+            negative=design.send(negative),
+            log_unknown=-0.4,
+            weights=weights,
+            ridge=ridge,
         ),
     }[request.param]
 

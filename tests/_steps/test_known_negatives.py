@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from conftest import METHODS, coarse, fit
 from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier, SparseJoint
 from propense._inputs.sample import Sample
-from propense._steps.known_negatives import first_share, observed_loss, unseen_share
+from propense._steps.known_negatives import best_log_unknown, initial_log_unknown, observed_loss
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidLabels, InvalidOption
 from propense.metrics import get_scorer
@@ -121,8 +121,8 @@ def test_the_share_of_the_known_is_the_most_likely(rng):
 
     sample = Sample(as_design(DATA.X), DATA.labelled, rng.random(600) + 0.5, None, negative=NEGATIVE)
     a, b = rng.normal(size=(2, 600))
-    found = unseen_share(sample, a, b)
-    assert first_share(sample) > found
+    found = best_log_unknown(sample, a, b)
+    assert initial_log_unknown(sample) > found
     best = observed_loss(sample, a, b, found)
     assert all(best < observed_loss(sample, a, b, found + move) for move in (-0.01, 0.01))
     y, e, d = 1 / (1 + np.exp(-a)), 1 / (1 + np.exp(-b)), 1 - np.exp(found)

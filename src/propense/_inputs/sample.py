@@ -76,19 +76,19 @@ class Sample:
         """Whether the class of every row that counts is known: it is labelled or a known negative."""
         return self.negative is not None and self.weight_of(self.unlabelled) == 0.0
 
-    def expected(self, a: Any, b: Any, unseen: float = 0.0) -> Any:
+    def expected(self, a: Any, b: Any, log_unknown: float = 0.0) -> Any:
         """P(Y=1 | x, what is known): 1 on the labelled, 0 on known negatives, h(x) elsewhere.
 
-        `unseen` is log(1 − d), d the chance that a negative is known to be one: where many are, fewer are left among
-        the rest.
+        `log_unknown` is log(1 − d), where d is the share of negatives that are known: the more are known, the fewer
+        are left among the other rows.
         """
         if self.negative is None:
             return class_given_label(a, b, self.labelled)
-        return sigmoid(a - known_shift(b, self.labelled, self.negative, unseen))
+        return sigmoid(a - known_shift(b, self.labelled, self.negative, log_unknown))
 
-    def share_positive(self, a: Any, b: Any, unseen: float = 0.0) -> float:
+    def share_positive(self, a: Any, b: Any, log_unknown: float = 0.0) -> float:
         """The mean of `expected`: the estimated P(Y=1)."""
-        return self.mean(self.expected(a, b, unseen))
+        return self.mean(self.expected(a, b, log_unknown))
 
     def numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
         """The user's row numbers for ours."""

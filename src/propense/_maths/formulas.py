@@ -78,28 +78,30 @@ def _pair_curvature(ab: Rows, labelled: Rows) -> Rows:
     return namespace(ab).stack(curvatures, axis=1)
 
 
-def _known_joint_loss(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, unseen: Rows) -> Rows:
-    return known_loss(a, other, labelled, negative, unseen)
+def _known_joint_loss(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, log_unknown: Rows) -> Rows:
+    return known_loss(a, other, labelled, negative, log_unknown)
 
 
-def _known_joint_slope(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, unseen: Rows) -> Rows:
+def _known_joint_slope(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, log_unknown: Rows) -> Rows:
     return joint_slope(a, shift)
 
 
-def _known_joint_curvature(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, unseen: Rows) -> Rows:
+def _known_joint_curvature(
+    a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, log_unknown: Rows
+) -> Rows:
     return joint_curvature(a, shift)
 
 
-def _known_pair_loss(ab: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> Rows:
-    return known_loss(ab[:, 0], ab[:, 1], labelled, negative, unseen)
+def _known_pair_loss(ab: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
+    return known_loss(ab[:, 0], ab[:, 1], labelled, negative, log_unknown)
 
 
-def _known_pair_slope(ab: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> Rows:
-    return namespace(ab).stack(known_pair_slope(ab[:, 0], ab[:, 1], labelled, negative, unseen), axis=1)
+def _known_pair_slope(ab: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
+    return namespace(ab).stack(known_pair_slope(ab[:, 0], ab[:, 1], labelled, negative, log_unknown), axis=1)
 
 
-def _known_pair_curvature(ab: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> Rows:
-    return namespace(ab).stack(known_pair_curvature(ab[:, 0], ab[:, 1], labelled, negative, unseen), axis=1)
+def _known_pair_curvature(ab: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
+    return namespace(ab).stack(known_pair_curvature(ab[:, 0], ab[:, 1], labelled, negative, log_unknown), axis=1)
 
 
 def _square_loss(a: Rows) -> Rows:

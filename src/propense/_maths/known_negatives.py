@@ -1,4 +1,4 @@
-"""The double-logistic model where some negatives are known, each with the same chance d = 1 − eᵘ.
+"""The double-logistic model where some negatives are known, each with the same chance d = 1 − eᵘ (u is `log_unknown`).
 
 Then a labelled row has the chance y·e, a known negative (1−y)·d, and any other row y(1−e) + (1−y)(1−d). With u = 0
 nobody is known to be negative, and these are the formulas of `double_logistic`.
@@ -14,30 +14,32 @@ __all__ = ["known_loss", "known_pair_curvature", "known_pair_slope", "known_shif
 
 
 @by_block
-def known_shift(b: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> Rows:
+def known_shift(b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
     """The shift with P(Y=1 | x, what is known) = σ(a − shift): −inf, +inf, and softplus(b) + u where nothing is."""
     xp = namespace(b)
-    return xp.where(labelled, -math.inf, xp.where(negative, math.inf, softplus(b) + unseen))
+    return xp.where(labelled, -math.inf, xp.where(negative, math.inf, softplus(b) + log_unknown))
 
 
 @by_block
-def known_loss(a: Rows, b: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> Rows:
+def known_loss(a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
     """Minus the log of the chance of what is known of a row, but for the constant −log d of a known negative."""
     xp = namespace(a)
-    nothing = -xp.logaddexp(-softplus(-a) - softplus(b), unseen - softplus(a))
+    nothing = -xp.logaddexp(-softplus(-a) - softplus(b), log_unknown - softplus(a))
     return xp.where(labelled, softplus(-a) + softplus(-b), xp.where(negative, softplus(a), nothing))
 
 
-def known_pair_slope(a: Rows, b: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> tuple[Rows, Rows]:
+def known_pair_slope(a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> tuple[Rows, Rows]:
     """∂/∂a = σ(a) − t and ∂/∂b = t·(σ(b) − s), with t = P(Y=1 | x, what is known) and s = 1 on the labelled."""
-    shift = known_shift(b, labelled, negative, unseen)
+    shift = known_shift(b, labelled, negative, log_unknown)
     expected = sigmoid(a - shift)
     return joint_slope(a, shift), expected * namespace(a).where(labelled, -sigmoid(-b), sigmoid(b))
 
 
-def known_pair_curvature(a: Rows, b: Rows, labelled: Rows, negative: Rows, unseen: Rows) -> tuple[Rows, Rows, Rows]:
+def known_pair_curvature(
+    a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows
+) -> tuple[Rows, Rows, Rows]:
     """The second derivatives in a, in both, and in b; t(1−t) is 0 on all but those of whom nothing is known."""
-    shift = known_shift(b, labelled, negative, unseen)
+    shift = known_shift(b, labelled, negative, log_unknown)
     expected, doubt = sigmoid(a - shift), sigmoid_slope(a - shift)
     up = sigmoid(b)
     return joint_curvature(a, shift), doubt * up, expected * sigmoid_slope(b) - doubt * up**2

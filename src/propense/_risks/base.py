@@ -140,11 +140,11 @@ def total_weight(design: Design, weights: Rows | None) -> float:
     return float(design.shape[0] if weights is None else weights.sum())
 
 
-def cost_of_knowing(negative: Rows, weights: Rows | None, unseen: float) -> float:
+def cost_of_knowing(negative: Rows, weights: Rows | None, log_unknown: float) -> float:
     """−log d, d = 1 − eᵘ, for every known negative; 0 for u = 0, said where no row is left to estimate d by."""
-    if unseen == 0.0:
+    if log_unknown == 0.0:
         return 0.0
-    return -math.log(-math.expm1(unseen)) * float(weigh(as_float(negative), weights).sum())
+    return -math.log(-math.expm1(log_unknown)) * float(weigh(as_float(negative), weights).sum())
 
 
 class Moments:

@@ -25,7 +25,7 @@ class PairRisk:
     that holds both, is concave. With a `level`, a row of p numbers, ½·(levelᵀγ)² is added.
 
     With `negative`, rows that are known to be so, the risk is that of what is known: who is labelled, and who negative,
-    as 1 − eᵘ of all negatives are; u is the `unseen`.
+    as 1 − eᵘ of all negatives are; u is the `log_unknown`.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class PairRisk:
         *,
         columns: NDArray[np.intp] | None = None,
         negative: Rows | None = None,
-        unseen: float = 0.0,
+        log_unknown: float = 0.0,
         weights: Rows | None = None,
         ridge: float | Vector = 0.0,
         propensity_ridge: float | Vector = 0.0,
@@ -45,7 +45,7 @@ class PairRisk:
         self._rows: tuple[Rows, ...] = (design.hold(labelled),)
         self._formula, self._constant = PAIR, 0.0
         if negative is not None:
-            self._know(design.hold(negative), unseen)
+            self._know(design.hold(negative), log_unknown)
         p = design.shape[1]
         # Where γ's coefficients stand among β's.
         self._places = places(columns, p)
@@ -60,16 +60,16 @@ class PairRisk:
         bound = ridges[1] + q * self._level[p:] ** 2
         self._bounds = Majoriser(moments, ridges[0]), Majoriser(moments, bound, self._places)
 
-    def _know(self, negative: Rows, unseen: float) -> None:
+    def _know(self, negative: Rows, log_unknown: float) -> None:
         labelled = self._rows[0]
         self._formula = KNOWN_PAIR
-        self._rows = labelled, negative, self._design.hold(as_float(labelled) * 0.0 + unseen)
-        self._constant = cost_of_knowing(negative, self._weights, unseen)
+        self._rows = labelled, negative, self._design.hold(as_float(labelled) * 0.0 + log_unknown)
+        self._constant = cost_of_knowing(negative, self._weights, log_unknown)
 
-    def holding(self, unseen: float) -> Self:
+    def holding(self, log_unknown: float) -> Self:
         """The same risk with another share of the negatives known."""
         moved = copy.copy(self)
-        moved._know(self._rows[1], unseen)
+        moved._know(self._rows[1], log_unknown)
         return moved
 
     @cached_property

@@ -34,7 +34,7 @@ class JointRisk(Risk):
     """n·Qₙ as a function of one predictor, the other held at `other` = X @ (its coefficients).
 
     With `negative`, rows that are known to be so: those that are, 1 − eᵘ of all negatives, cost −log(1−y), and u, the
-    `unseen`, shifts what is thought of the rest. Such a risk is one of y only, with e held.
+    `log_unknown`, shifts what is thought of the rest. Such a risk is one of y only, with e held.
     """
 
     _formula = JOINT
@@ -46,26 +46,26 @@ class JointRisk(Risk):
         other: Rows,
         *,
         negative: Rows | None = None,
-        unseen: float = 0.0,
+        log_unknown: float = 0.0,
         weights: Rows | None = None,
         ridge: float = 0.0,
     ) -> None:
         if negative is not None:
             self._formula = KNOWN_JOINT
-        super().__init__(design, _joint_rows(labelled, other, negative, unseen), weights, ridge)
+        super().__init__(design, _joint_rows(labelled, other, negative, log_unknown), weights, ridge)
 
-    def holding(self, other: Rows, unseen: float = 0.0) -> Self:
+    def holding(self, other: Rows, log_unknown: float = 0.0) -> Self:
         """The same risk with the other predictor held elsewhere; the majoriser does not depend on it and is shared."""
         moved = copy.copy(self)
         labelled, negative = self._rows[0], self._rows[3] if len(self._rows) > 3 else None
-        rows = _joint_rows(labelled, other, negative, unseen)
+        rows = _joint_rows(labelled, other, negative, log_unknown)
         moved._rows = (*rows[:2], *(self.design.hold(each) for each in rows[2:]))
         return moved
 
 
-def _joint_rows(labelled: Rows, other: Rows, negative: Rows | None, unseen: float) -> tuple[Rows, ...]:
+def _joint_rows(labelled: Rows, other: Rows, negative: Rows | None, log_unknown: float) -> tuple[Rows, ...]:
     """What the formula takes."""
     if negative is None:
         return labelled, other, class_log_odds_shift(other, labelled)
-    everywhere = as_float(labelled) * 0.0 + unseen
-    return labelled, other, known_shift(other, labelled, negative, unseen), negative, everywhere
+    everywhere = as_float(labelled) * 0.0 + log_unknown
+    return labelled, other, known_shift(other, labelled, negative, log_unknown), negative, everywhere

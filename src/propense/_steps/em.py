@@ -12,7 +12,7 @@ from propense._maths.arrays import as_float, namespace
 from propense._maths.logistic import sigmoid, softplus
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, gradient_norm
-from propense._steps.known_negatives import expected_share, first_share, fit_complete, observed_loss
+from propense._steps.known_negatives import expected_log_unknown, fit_complete, initial_log_unknown, observed_loss
 from propense._steps.learners import Learner
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, Predictor
@@ -55,7 +55,7 @@ class Pair:
     propensity: Predictor
     converged: bool = True
     # log(1 − d), d the share of the negatives that are known to be; 0 where none are.
-    unseen: float = 0.0
+    log_unknown: float = 0.0
 
 
 def balanced_start(sample: Sample, learners: Learners) -> Pair:
@@ -68,7 +68,9 @@ def balanced_start(sample: Sample, learners: Learners) -> Pair:
     weights = weights * namespace(labelled).where(labelled, 1.0, sigmoid(sample.log_odds(posterior)))
     if sample.negative is not None:
         weights = weights * as_float(~sample.negative)
-    return Pair(posterior, learners.propensity.fit(design, labelled, weights)[0], unseen=first_share(sample))
+    return Pair(
+        posterior, learners.propensity.fit(design, labelled, weights)[0], log_unknown=initial_log_unknown(sample)
+    )
 
 
 def observed_risk(sample: Sample, learners: Learners) -> PairRisk:
@@ -78,7 +80,7 @@ def observed_risk(sample: Sample, learners: Learners) -> PairRisk:
         sample.labelled,
         columns=learners.propensity.columns,
         negative=sample.negative,
-        unseen=first_share(sample),
+        log_unknown=initial_log_unknown(sample),
         weights=sample.weights,
         ridge=learners.posterior.ridge,
         propensity_ridge=learners.propensity.ridge,
@@ -93,7 +95,7 @@ def log_odds(sample: Sample, pair: Pair, bound: float = math.inf) -> tuple[Any, 
 
 def expected_class(sample: Sample, pair: Pair, bound: float = math.inf) -> Any:
     """The E-step: P(Y=1 | x, s) of every row."""
-    return sample.design.hold(sample.expected(*log_odds(sample, pair, bound), pair.unseen))
+    return sample.design.hold(sample.expected(*log_odds(sample, pair, bound), pair.log_unknown))
 
 
 def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math.inf) -> Pair:
@@ -102,7 +104,7 @@ def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math
     weights = expected if sample.weights is None else sample.weights * expected
     posterior, fitted = learners.posterior.fit(sample.design, expected, sample.weights, pair.posterior)
     propensity, also = learners.propensity.fit(sample.design, sample.labelled, weights, pair.propensity)
-    return Pair(posterior, propensity, fitted and also, expected_share(sample, expected))
+    return Pair(posterior, propensity, fitted and also, expected_log_unknown(sample, expected))
 
 
 def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_iter: int) -> Model:
@@ -120,7 +122,9 @@ def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_it
         if unrest <= tol or len(path) == max_iter:
             break
         begun = watch.ahead(begun, pair, value)
-    return Model(pair.posterior, pair.propensity, len(path), unrest <= tol and pair.converged, path, unseen=pair.unseen)
+    return Model(
+        pair.posterior, pair.propensity, len(path), unrest <= tol and pair.converged, path, log_unknown=pair.log_unknown
+    )
 
 
 def refit_em(sample: Sample, begin: tuple[Vector, Vector], learners: Learners, *, tol: float, max_iter: int) -> Model:
@@ -170,12 +174,12 @@ class _LogisticWatch:
         if self._sample.negative is None:
             value, gradient = self._risk.value_gradient(self._join(pair))
             return value / self._risk.total_weight, gradient_norm(self._risk, gradient)
-        risk = self._risk.holding(pair.unseen)
+        risk = self._risk.holding(pair.log_unknown)
         value, gradient = risk.value_gradient(self._join(pair)[:-1])
         # The derivative in the log-odds of d, per row.
         expected = self._sample.weight_of(1.0 - expected_class(self._sample, pair))
         known = self._sample.weight_of(self._sample.negative)
-        drift = abs(known + math.expm1(pair.unseen) * expected) / risk.total_weight
+        drift = abs(known + math.expm1(pair.log_unknown) * expected) / risk.total_weight
         return value / risk.total_weight, max(gradient_norm(risk, gradient), drift)
 
     def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
@@ -196,7 +200,7 @@ class _LogisticWatch:
     def _join(self, pair: Pair) -> NDArray[np.float64]:
         """β and γ; where negatives are known also the log-odds of their share d, without bounds as they are."""
         theta = self._risk.join(pair.posterior.coef, pair.propensity.coef)  # type: ignore[attr-defined]
-        return theta if pair.unseen == 0.0 else np.append(theta, math.log(math.expm1(-pair.unseen)))
+        return theta if pair.log_unknown == 0.0 else np.append(theta, math.log(math.expm1(-pair.log_unknown)))
 
     def _part(self, theta: NDArray[np.float64]) -> Pair:
         if self._sample.negative is None:
@@ -204,7 +208,7 @@ class _LogisticWatch:
             return Pair(LogisticPredictor(beta), LogisticPredictor(gamma))
         beta, gamma = self._risk.split(theta[:-1])
         # log(1 − d) = −log(1 + e^(log-odds of d)).
-        return Pair(LogisticPredictor(beta), LogisticPredictor(gamma), unseen=-float(softplus(theta[-1])))
+        return Pair(LogisticPredictor(beta), LogisticPredictor(gamma), log_unknown=-float(softplus(theta[-1])))
 
 
 class _AnyWatch:
@@ -217,9 +221,9 @@ class _AnyWatch:
     def measure(self, pair: Pair) -> tuple[float, float]:
         sample = self._sample
         a, b = log_odds(sample, pair)
-        before, self._expected = self._expected, sample.expected(a, b, pair.unseen)
+        before, self._expected = self._expected, sample.expected(a, b, pair.log_unknown)
         unrest = math.inf if before is None else sample.mean(abs(self._expected - before))
-        return observed_loss(sample, a, b, pair.unseen), unrest
+        return observed_loss(sample, a, b, pair.log_unknown), unrest
 
     def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
         return ended

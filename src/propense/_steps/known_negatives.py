@@ -20,13 +20,13 @@ from propense._steps.model import Model
 from propense._steps.predictors import certain
 
 __all__ = [
-    "expected_share",
-    "first_share",
+    "best_log_unknown",
+    "expected_log_unknown",
     "fit_complete",
+    "initial_log_unknown",
     "observed_loss",
     "settle",
     "settle_pair",
-    "unseen_share",
 ]
 
 AnyRisk = TypeVar("AnyRisk", JointRisk, PairRisk)
@@ -45,7 +45,7 @@ def fit_complete(sample: Sample, learner: Learner) -> Model:
     return Model(posterior, b, 1, fitted, [loss])
 
 
-def first_share(sample: Sample) -> float:
+def initial_log_unknown(sample: Sample) -> float:
     """log(1 − d) to begin with: that of the smallest d there can be, all the rest being negative; 0 where none are."""
     if sample.negative is None or sample.is_complete:
         return 0.0
@@ -53,7 +53,7 @@ def first_share(sample: Sample) -> float:
     return math.log(rest / (known + rest))
 
 
-def expected_share(sample: Sample, expected: Any) -> float:
+def expected_log_unknown(sample: Sample, expected: Any) -> float:
     """log(1 − d) with as many negatives as are expected, the M-step of EM for d; 0 where none are known."""
     if sample.negative is None:
         return 0.0
@@ -61,7 +61,7 @@ def expected_share(sample: Sample, expected: Any) -> float:
     return math.log(max(1.0 - known, math.exp(_LEAST)))
 
 
-def unseen_share(sample: Sample, a: Any, b: Any) -> float:
+def best_log_unknown(sample: Sample, a: Any, b: Any) -> float:
     """log(1 − d) of the most likely d, the share of the negatives that are known, given y and e; 0 where none are.
 
     Maximises N·log d + Σ log(y(1−e) + (1−y)(1−d)) over the rows of which nothing is known, a concave function of d.
@@ -72,10 +72,10 @@ def unseen_share(sample: Sample, a: Any, b: Any) -> float:
     # h/(1−h) where no negative is known: 1 − t = σ(log(1−d) − hidden) when the share 1 − d of them is left.
     hidden = sample.design.hold(hidden_log_odds(a, b))
 
-    def slope(unseen: float) -> float:
+    def slope(log_unknown: float) -> float:
         """The derivative in log(1 − d), times d."""
-        left = sample.weight_of(sigmoid(unseen - hidden) * rest)
-        return left * -math.expm1(unseen) - known * math.exp(unseen)
+        left = sample.weight_of(sigmoid(log_unknown - hidden) * rest)
+        return left * -math.expm1(log_unknown) - known * math.exp(log_unknown)
 
     # As d falls to 0 the slope tends to −N: some are known. It is positive for d near 1, or d = 1 is the best.
     if slope(_LEAST) <= 0.0:
@@ -83,12 +83,12 @@ def unseen_share(sample: Sample, a: Any, b: Any) -> float:
     return float(brentq(slope, _LEAST, -1e-15, xtol=1e-13, rtol=1e-13))
 
 
-def observed_loss(sample: Sample, a: Any, b: Any, unseen: float) -> float:
+def observed_loss(sample: Sample, a: Any, b: Any, log_unknown: float) -> float:
     """The mean of −log of the chance of what is known of a row."""
     if sample.negative is None:
         return sample.mean(joint_loss(a, b, sample.labelled))
-    constant = cost_of_knowing(sample.negative, sample.weights, unseen)
-    return sample.mean(known_loss(a, b, sample.labelled, sample.negative, unseen)) + constant / sample.total_weight
+    constant = cost_of_knowing(sample.negative, sample.weights, log_unknown)
+    return sample.mean(known_loss(a, b, sample.labelled, sample.negative, log_unknown)) + constant / sample.total_weight
 
 
 def settle(
@@ -104,12 +104,12 @@ def settle(
     for _ in range(_ROUNDS):
         solution = search(risk, start)
         steps, start = steps + solution.n_iter, solution.coef
-        unseen = share(start)
-        settled = sample.negative is None or abs(math.exp(unseen) - before) <= _TOL
+        log_unknown = share(start)
+        settled = sample.negative is None or abs(math.exp(log_unknown) - before) <= _TOL
         if settled:
             break
-        before, risk = math.exp(unseen), move(risk, unseen)
-    return replace(solution, n_iter=steps, converged=solution.converged and settled), unseen
+        before, risk = math.exp(log_unknown), move(risk, log_unknown)
+    return replace(solution, n_iter=steps, converged=solution.converged and settled), log_unknown
 
 
 def settle_pair(
@@ -123,6 +123,6 @@ def settle_pair(
     def share(theta: NDArray[np.float64]) -> float:
         if sample.negative is None:
             return 0.0
-        return unseen_share(sample, *(sample.design.matvec(coef) for coef in risk.split(theta)))
+        return best_log_unknown(sample, *(sample.design.matvec(coef) for coef in risk.split(theta)))
 
-    return settle(sample, risk, start, search, share, lambda risk, unseen: risk.holding(unseen))
+    return settle(sample, risk, start, search, share, lambda risk, log_unknown: risk.holding(log_unknown))

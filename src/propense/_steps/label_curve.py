@@ -11,7 +11,7 @@ from propense._inputs.sample import Sample
 from propense._maths.logistic import sigmoid
 from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import SOLVERS, Solution
-from propense._steps.known_negatives import first_share, settle_pair
+from propense._steps.known_negatives import initial_log_unknown, settle_pair
 from propense._steps.logistic import solver_named
 from propense._steps.predictors import LogisticPredictor, Predictor, ProductPredictor
 
@@ -35,7 +35,7 @@ class Curve:
     beta: Vector
     gamma: Vector
     slopes: int
-    unseen: float = 0.0
+    log_unknown: float = 0.0
 
     @property
     def flat(self) -> tuple[Vector, Vector]:
@@ -82,20 +82,20 @@ class CurveFitter:
         naive = LogisticRisk(sample.design, sample.labelled, weights=sample.weights, ridge=self.ridge * squares)
         p = sample.design.shape[1]
         begun = SOLVERS["newton"](naive, np.zeros(p), tol=_ROUGH, max_iter=self.max_iter).coef
-        constant, unseen = self._search(sample, flat, flat.join(begun, np.zeros(p)))
+        constant, log_unknown = self._search(sample, flat, flat.join(begun, np.zeros(p)))
         beta, gamma = flat.split(constant.coef)
         columns = sample.propensity_columns
         if columns is not None and not len(columns):
-            return Curve(constant, constant, beta, gamma, 0, unseen)
+            return Curve(constant, constant, beta, gamma, 0, log_unknown)
         risk = self._risk(sample, columns)
-        free, unseen = self._search(sample, risk, risk.join(beta, gamma))
-        return Curve(constant, free, *risk.split(free.coef), len(free.coef) - p - 1, unseen)
+        free, log_unknown = self._search(sample, risk, risk.join(beta, gamma))
+        return Curve(constant, free, *risk.split(free.coef), len(free.coef) - p - 1, log_unknown)
 
     def again(self, sample: Sample, start: Curve) -> tuple[Vector, Vector, float]:
-        """β, γ and the unseen share of the free curve on other rows."""
+        """β, γ and log(1 − d) of the free curve on other rows."""
         risk = self._risk(sample, sample.propensity_columns)
-        found, unseen = self._search(sample, risk, start.free.coef)
-        return *risk.split(found.coef), unseen
+        found, log_unknown = self._search(sample, risk, start.free.coef)
+        return *risk.split(found.coef), log_unknown
 
     def _risk(self, sample: Sample, columns: NDArray[np.intp] | None) -> PairRisk:
         """The risk of the labels, e's slopes over `columns`."""
@@ -107,7 +107,7 @@ class CurveFitter:
             sample.labelled,
             columns=columns,
             negative=sample.negative,
-            unseen=first_share(sample),
+            log_unknown=initial_log_unknown(sample),
             weights=sample.weights,
             ridge=self.ridge * squares,
             propensity_ridge=shrunk if columns is None else self.ridge * squares[columns],

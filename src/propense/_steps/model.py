@@ -19,4 +19,4 @@ class Model:
     risk_path: list[float]
     doubts: tuple[Doubt, ...] = ()
     # log(1 − d), d the share of the negatives that are known to be; 0 where none are.
-    unseen: float = 0.0
+    log_unknown: float = 0.0

@@ -126,7 +126,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.n_iter_, self.converged_ = model.n_iter, model.converged
         self.risk_path_ = np.asarray(model.risk_path)
         a, b = self._rows_log_odds(sample, model)
-        self.prior_ = sample.share_positive(a, b, model.unseen)
+        self.prior_ = sample.share_positive(a, b, model.log_unknown)
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
         self.doubts_ = self._doubts(sample, model, a, b)
 

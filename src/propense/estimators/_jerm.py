@@ -11,7 +11,7 @@ from propense._inputs.sample import Sample
 from propense._maths.double_logistic import halfway_to_certain, hidden_log_odds
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
-from propense._steps.known_negatives import first_share, fit_complete, unseen_share
+from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
 from propense._steps.learners import Learner
 from propense._steps.likely_positives import best_rows, fit_propensity_on, rows_above, rows_from
 from propense._steps.logistic import fit_logistic, solver_named
@@ -195,7 +195,7 @@ class JERM(BasePUClassifier):
         spies = find_spies(sample, self.spy_sample, self.random_state)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
-        known = {"negative": sample.negative, "unseen": first_share(sample)}
+        known = {"negative": sample.negative, "log_unknown": initial_log_unknown(sample)}
         risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge, **known)
         learner = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         beta = np.zeros(design.shape[1])
@@ -217,14 +217,14 @@ class JERM(BasePUClassifier):
             if not same:
                 model, settled = fit_propensity_on(sample, likely, learner, model)
                 propensity = sample.log_odds(model)
-            unseen = unseen_share(sample, class_log_odds, propensity)
+            log_unknown = best_log_unknown(sample, class_log_odds, propensity)
             if not same or sample.negative is not None:
-                risk = risk.holding(propensity, unseen)
+                risk = risk.holding(propensity, log_unknown)
         self.spies_ = sample.numbers(np.unique(spies.rows))
         self.positives_path_ = np.asarray(shares)
         converged = repeats and settled and solution.converged
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or SAREM beside it."))
-        return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, unseen)
+        return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, log_unknown)
 
     def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
         """β given e (line 5)."""

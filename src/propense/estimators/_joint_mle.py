@@ -14,7 +14,7 @@ from propense._inputs.sample import Sample
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
-from propense._steps.known_negatives import first_share, fit_complete, settle_pair
+from propense._steps.known_negatives import fit_complete, initial_log_unknown, settle_pair
 from propense._steps.learners import Learner
 from propense._steps.logistic import fit_logistic, solver_named
 from propense._steps.model import Model
@@ -162,7 +162,7 @@ class JointMLE(BasePUClassifier):
             converged=solutions[0].converged,
             risk_path=self.starts_["risk"][::-1].tolist(),
             doubts=doubt_of("starts_disagree", starts_disagree(risks, distances, effective_rows(sample))),
-            unseen=found[0][1],
+            log_unknown=found[0][1],
         )
 
     def _fit_complete(self, sample: Sample) -> Model:
@@ -179,7 +179,7 @@ class JointMLE(BasePUClassifier):
             sample.labelled,
             columns=sample.propensity_columns,
             negative=sample.negative,
-            unseen=first_share(sample),
+            log_unknown=initial_log_unknown(sample),
             weights=sample.weights,
             ridge=self.ridge,
             propensity_ridge=self.ridge,

@@ -12,7 +12,7 @@ from propense._maths.arrays import Rows
 from propense._maths.logistic import logit
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS
-from propense._steps.known_negatives import first_share, settle, unseen_share
+from propense._steps.known_negatives import best_log_unknown, initial_log_unknown, settle
 from propense._steps.learners import Learner
 from propense._steps.logistic import solver_named
 from propense._steps.model import Model
@@ -140,17 +140,17 @@ class KnownPropensity(LogisticClassifier):
         if sample.negative is None:
             return super()._fit(sample)
         design, b = sample.design, sample.design.hold(logit(sample.propensity))
-        solution, unseen = settle(
+        solution, log_unknown = settle(
             sample,
             self._risk(sample),
             np.zeros(design.shape[1]),
             lambda risk, start: SOLVERS[solver_named(self.solver)](risk, start, tol=self.tol, max_iter=self.max_iter),
-            lambda coef: unseen_share(sample, design.matvec(coef), b),
-            lambda risk, unseen: risk.holding(b, unseen),
+            lambda coef: best_log_unknown(sample, design.matvec(coef), b),
+            lambda risk, log_unknown: risk.holding(b, log_unknown),
         )
         posterior, propensity = self._predictors(sample, solution.coef)
         path = [solution.value / sample.total_weight]
-        return Model(posterior, propensity, max(solution.n_iter, 1), solution.converged, path, unseen=unseen)
+        return Model(posterior, propensity, max(solution.n_iter, 1), solution.converged, path, log_unknown=log_unknown)
 
     def _risk(self, sample: Sample) -> JointRisk:
         return JointRisk(
@@ -158,7 +158,7 @@ class KnownPropensity(LogisticClassifier):
             sample.labelled,
             logit(sample.propensity),
             negative=sample.negative,
-            unseen=first_share(sample),
+            log_unknown=initial_log_unknown(sample),
             weights=sample.weights,
             ridge=self.ridge,
         )

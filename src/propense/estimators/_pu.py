@@ -176,7 +176,7 @@ class PUClassifier(BasePUClassifier):
                 *doubt_of("readings_differ", readings_differ(found.priors) if share else None),
                 *doubt_of("halves_disagree", halves_disagree(found.stability)),
             ),
-            unseen=curve.unseen,
+            log_unknown=curve.log_unknown,
         )
 
     def _fit_complete(self, sample: Sample) -> Model:
@@ -204,7 +204,7 @@ class PUClassifier(BasePUClassifier):
         """What the answer rests on."""
         free = curve.beta, curve.gamma
         pairs = (*curve.flat, 0.0), (*free, 0.0), (*free, 0.5), (*free, share)
-        priors = [_prior(sample, *readings(*pair), curve.unseen) for pair in pairs]
+        priors = [_prior(sample, *readings(*pair), curve.log_unknown) for pair in pairs]
         return Diagnosis(
             height=curve.height,
             share=share,
@@ -223,9 +223,9 @@ class PUClassifier(BasePUClassifier):
             half = sample.part(sample.design.send(mask))
             if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
-            beta, gamma, unseen = self._fitter().again(half, curve)
+            beta, gamma, log_unknown = self._fitter().again(half, curve)
             posterior, propensity = readings(beta, gamma, share)
-            calls.append(sample.log_odds(posterior) > logit(_prior(half, posterior, propensity, unseen)))
+            calls.append(sample.log_odds(posterior) > logit(_prior(half, posterior, propensity, log_unknown)))
         return sample.mean(as_float(calls[0] == calls[1]))
 
     def _asked(self) -> tuple[str, ...]:
@@ -239,6 +239,6 @@ class PUClassifier(BasePUClassifier):
         )
 
 
-def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, unseen: float) -> float:
+def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, log_unknown: float) -> float:
     """The estimated P(Y=1)."""
-    return sample.share_positive(sample.log_odds(posterior), sample.log_odds(propensity), unseen)
+    return sample.share_positive(sample.log_odds(posterior), sample.log_odds(propensity), log_unknown)

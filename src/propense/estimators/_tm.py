@@ -12,7 +12,7 @@ from propense._maths.arrays import namespace
 from propense._maths.double_logistic import halfway_to_certain, joint_loss, label_log_odds
 from propense._maths.logistic import sigmoid
 from propense._maths.quantiles import repeated_quantile
-from propense._steps.known_negatives import first_share, fit_complete, unseen_share
+from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
 from propense._steps.learners import Learner
 from propense._steps.likely_positives import fit_propensity_on, rows_above
 from propense._steps.model import Model
@@ -144,13 +144,13 @@ class TM(BasePUClassifier):
         propensity, _ = Learner(self.estimator, self.propensity_ridge).fit(design, labelled, sample.weights)
         chance = sample.log_odds(propensity)
         a, b, product = chance + math.log(2.0), halfway_to_certain(chance), sigmoid(chance)
-        unseen = first_share(sample)
+        log_unknown = initial_log_unknown(sample)
         posterior: Predictor | None = None
         risks: list[float] = []
         shares: list[float] = []
         settled = False
         while not settled and len(risks) < self.max_iter:
-            posterior, fitted = classes.fit(design, sample.expected(a, b, unseen), sample.weights, posterior)
+            posterior, fitted = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
             a = sample.log_odds(posterior)
             likely = design.hold(rows_above(sample, sigmoid(a), self._threshold(sample, sigmoid(a))))
             propensity, also = fit_propensity_on(sample, likely, labels, propensity)
@@ -162,11 +162,11 @@ class TM(BasePUClassifier):
             # e ≥ s is a law that a regression on the likely positives alone may break.
             b = design.hold(namespace(b).where(b > chance, b, chance))
             chance = design.hold(label_log_odds(a, b))
-            unseen = unseen_share(sample, a, b)
-        posterior, _ = classes.fit(design, sample.expected(a, b, unseen), sample.weights, posterior)
+            log_unknown = best_log_unknown(sample, a, b)
+        posterior, _ = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
         self.positives_path_ = np.asarray(shares)
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Try SAREM beside it, or take fewer columns."))
-        return Model(posterior, propensity, len(risks), settled and fitted and also, risks, doubts, unseen)
+        return Model(posterior, propensity, len(risks), settled and fitted and also, risks, doubts, log_unknown)
 
     @staticmethod
     def _threshold(sample: Sample, values: Any) -> float:
