@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 
 from propense import JERM, LBE, Naive
-from propense.datasets import is_here, load
+from propense.datasets import is_available, load
 from propense.labelling import simulate
 from propense.study.measure import prepare
 
@@ -50,7 +50,7 @@ def main() -> None:
     print(f"| data | rows × columns | {' | '.join(METHODS)} | the paper's JERM | LBE |")
     print("| --- | --- |" + " --- |" * (len(METHODS) + 2))
     for name in parser.parse_args().names:
-        if not is_here(name):
+        if not is_available(name):
             print(f"| {name} | not in the data home |" + " |" * (len(METHODS) + 2))
             continue
         data, some = load(name, download=False), prepare(name, "paper", 0, 0)

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from propense.datasets import is_here
+from propense.datasets import is_available
 from propense.study import Cell, Ledger, Method, Record, Study, run
 
 PLAN = Path(__file__).parents[1] / "studies" / "tabular.toml"
@@ -25,19 +25,19 @@ def main() -> None:
     options = parser.parse_args()
     plan = Study.from_toml(PLAN)
     quick = tuple(Method(f"naive {i}", "propense.Naive") for i in range(7))
-    sets = tuple(name for name in plan.datasets if is_here(name))
+    sets = tuple(name for name in plan.datasets if is_available(name))
     study = Study(sets, plan.mechanisms, plan.frequencies, quick, options.repeats)
     last = time.perf_counter()
     beyond: dict[str, list[float]] = defaultdict(list)
 
-    def tell(cell: Cell, record: Record) -> None:
+    def note(cell: Cell, record: Record) -> None:
         nonlocal last
         now = time.perf_counter()
         beyond[cell.dataset].append(now - last - (record.seconds or 0.0))
         last = now
 
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "ledger") as ledger:
-        run(study, ledger, tell=tell)
+        run(study, ledger, on_record=note)
     print(
         "| data | records | ms beyond the fit, mean | the first record (reads and chooses columns) | mean of the rest |"
     )

@@ -26,7 +26,7 @@ from sklearn.impute import SimpleImputer
 
 from propense import scar_test
 from propense._maths.logistic import sigmoid
-from propense.datasets import is_here, load, make_double_logistic
+from propense.datasets import is_available, load, make_double_logistic
 from propense.inference._scar import _ANY, _standardised
 from propense.inference._scar_models import LabelModels
 from propense.labelling import simulate
@@ -129,7 +129,7 @@ def wrong(sets: int, jobs: int) -> None:
     line("normal, unequal variances", 2000, 0.4, 0.5, "S1", rejected(unequal, "S1", 0.5, sets, jobs))
     line("the same + squares", 2000, 0.4, 0.5, "S1", rejected(unequal, "S1", 0.5, sets, jobs, squares=True))
     for name in REAL:
-        if is_here(name):
+        if is_available(name):
             data = load(name)
             shown = name, min(len(data.y), 2000), f"{data.y.mean():.2f}", 0.5
             line(*shown, "S1", rejected(real(name), "S1", 0.5, sets // 2, jobs))

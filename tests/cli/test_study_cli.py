@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from pyarrow import parquet
@@ -14,7 +15,7 @@ from rich.console import Console
 
 from conftest import data_home
 from propense.cli import _progress
-from propense.cli._progress import RunProgress
+from propense.cli._progress import ProgressBar
 
 PLAN = """
 datasets = ["wdbc"]
@@ -149,9 +150,9 @@ def test_ctrl_c_is_one_clear_word(tmp_path):
 def test_a_log_tells_how_far_a_run_is(monkeypatch):
     """On a terminal there is a bar; in a log a line for every half minute."""
     seconds = iter([0.0, 0.0, *range(10, 100, 10)])
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
     log = io.StringIO()
-    progress = RunProgress(Console(file=log), 103)
+    progress = ProgressBar(Console(file=log), 103)
     with progress.shown():
         progress.begin(done=3, failed=1)
         for failed in (False, False, True, False, False, False):
@@ -164,7 +165,7 @@ def test_a_log_tells_how_far_a_run_is(monkeypatch):
 
 ERRORS = [
     (["study", "run", "wrong.toml"], "InvalidPlan: wrong.toml: unknown key 'colour'"),
-    (["study", "run", "far.toml"], "heart. Set PROPENSE_DATA to the folder that has them, or fetch them"),
+    (["study", "run", "far.toml"], "heart. Set PROPENSE_DATA to the folder that holds them, or download"),
     (["study", "compare", "plan.toml", "--format", "word"], "InvalidOption: --format word: must be table, csv."),
     (["study", "compare", "plan.toml", "--out", "x.csv"], "InvalidOption: --out x.csv: a table is only shown"),
     (["study", "status", "plan.toml"], "LedgerError: There is no ledger plan.ledger yet"),

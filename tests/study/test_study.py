@@ -35,8 +35,8 @@ def timeless(rows):
 def undisturbed(tmp_path_factory):
     """What the small study gives, measured in one go and in one process."""
     with Ledger(tmp_path_factory.mktemp("study") / "whole.db") as ledger:
-        tally = run(SMALL, ledger)
-        assert (tally.total, tally.done, tally.failed) == (24, 24, 0)
+        progress = run(SMALL, ledger)
+        assert (progress.total, progress.done, progress.failed) == (24, 24, 0)
         return timeless(ledger.rows(SMALL.cells()))
 
 
@@ -149,29 +149,29 @@ def test_resuming_measures_nothing_twice(tmp_path):
     half = replace(SMALL, frequencies=(0.3,))
     with Ledger(tmp_path / "l.db") as ledger:
         run(half, ledger)
-    told = []
+    seen = []
     with Ledger(tmp_path / "l.db") as ledger:
-        tally = run(SMALL, ledger, tell=lambda cell, record: told.append(cell.key))
-        assert tally.done == 24
-        assert sorted(told) == sorted(cell.key for cell in SMALL.cells() if cell.frequency == 0.5)
-        assert run(SMALL, ledger, tell=lambda *_: pytest.fail("nothing was left")).done == 24
+        progress = run(SMALL, ledger, on_record=lambda cell, record: seen.append(cell.key))
+        assert progress.done == 24
+        assert sorted(seen) == sorted(cell.key for cell in SMALL.cells() if cell.frequency == 0.5)
+        assert run(SMALL, ledger, on_record=lambda *_: pytest.fail("nothing was left")).done == 24
 
 
 def test_failures_are_recorded_shown_and_retried_on_request(tmp_path):
     broken = Method("broken", "propense.Naive", (("ridge", -1.0),))
     study = replace(SMALL, methods=(METHODS["naive"], broken), repeats=1, mechanisms=("S1",), frequencies=(0.5,))
     with Ledger(tmp_path / "l.db") as ledger:
-        tally = run(study, ledger)
-        assert (tally.total, tally.done, tally.failed) == (2, 2, 1)
+        progress = run(study, ledger)
+        assert (progress.total, progress.done, progress.failed) == (2, 2, 1)
         failed = [row for row in ledger.rows() if row["error"]]
         assert failed[0]["method"] == "broken"
         assert "InvalidOption" in failed[0]["error"]
         assert failed[0]["balanced_accuracy"] is None
-        told = []
-        assert run(study, ledger, tell=lambda *_: told.append(1)).failed == 1
-        assert told == []
-        run(study, ledger, retry=True, tell=lambda cell, _: told.append(cell.method.name))
-        assert told == ["broken"]
+        seen = []
+        assert run(study, ledger, on_record=lambda *_: seen.append(1)).failed == 1
+        assert seen == []
+        run(study, ledger, retry=True, on_record=lambda cell, _: seen.append(cell.method.name))
+        assert seen == ["broken"]
         # What succeeds on a later try takes the failure's place.
         cell = next(cell for cell in study.cells() if cell.method is broken)
         ledger.write(cell, Record(balanced_accuracy=0.5))
@@ -183,10 +183,10 @@ def test_a_changed_method_is_measured_anew_on_request(tmp_path):
     study = replace(SMALL, repeats=1, mechanisms=("S1",), frequencies=(0.5,))
     with Ledger(tmp_path / "l.db") as ledger:
         run(study, ledger)
-        told = []
-        tally = run(study, ledger, again=["pglin"], tell=lambda cell, _: told.append(cell.method.name))
-        assert told == ["pglin"]
-        assert (tally.done, len(ledger.rows())) == (3, 3)
+        seen = []
+        progress = run(study, ledger, again=["pglin"], on_record=lambda cell, _: seen.append(cell.method.name))
+        assert seen == ["pglin"]
+        assert (progress.done, len(ledger.rows())) == (3, 3)
 
 
 @pytest.mark.slow
@@ -199,7 +199,7 @@ def test_a_killed_worker_is_told_and_nothing_is_lost(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     study = replace(SMALL, methods=(METHODS["naive"], Method("dying", "dying.Dying")), repeats=1)
     with Ledger(tmp_path / "l.db") as ledger:
-        with pytest.raises(WorkerDied, match="ended from outside"):
+        with pytest.raises(WorkerDied, match="worker process was killed"):
             run(study, ledger, jobs=2)
         assert {row["method"] for row in ledger.rows()} == {"naive"}
 
@@ -300,7 +300,7 @@ from propense.study.plan import METHODS
 methods = tuple(METHODS[name] for name in ("naive", "pglin", "oracle"))
 study = Study(("wdbc",), ("S1", "S2"), (0.3, 0.5), methods, repeats=2)
 with Ledger(Path(sys.argv[1])) as ledger:
-    run(study, ledger, jobs=2, tell=lambda *_: print("told", flush=True))
+    run(study, ledger, jobs=2, on_record=lambda *_: print("told", flush=True))
 """
 
 

@@ -17,7 +17,7 @@ def list_datasets() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from propense.datasets import describe, is_here, names
+    from propense.datasets import describe, is_available, names
     from propense.datasets.home import data_home
 
     table = Table(title=f"Data home: {data_home()}")
@@ -25,7 +25,7 @@ def list_datasets() -> None:
         table.add_column(column, justify="left" if column in ("name", "here") else "right")
     for name in names():
         entry = describe(name)
-        here = "scikit-learn" if name == "wdbc" else "yes" if is_here(name) else "no"
+        here = "scikit-learn" if name == "wdbc" else "yes" if is_available(name) else "no"
         table.add_row(name, str(entry.n), str(entry.p), str(entry.positives), here)
     Console().print(table)
 

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-__all__ = ["RunProgress"]
+__all__ = ["ProgressBar"]
 
 # Seconds between two lines of a log.
 _PAUSE = 30.0
 
 
-class RunProgress:
+class ProgressBar:
     """Records done and to go, the rate, the time left and the failures.
 
     Parameters

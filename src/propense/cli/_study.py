@@ -14,7 +14,7 @@ from propense._files import write_atomically
 from propense.errors import InvalidOption, LedgerError, MissingExtra
 
 if TYPE_CHECKING:
-    from propense.study import Cell, Record, Study, Tally
+    from propense.study import Cell, Record, RunProgress, Study
 
 __all__ = ["study"]
 
@@ -44,7 +44,7 @@ def run_study(
     """Measure what the ledger lacks. Stop it at any moment and run it again: nothing is lost or done twice."""
     from rich.console import Console
 
-    from propense.cli._progress import RunProgress
+    from propense.cli._progress import ProgressBar
     from propense.study import Ledger
     from propense.study import run as run_cells
 
@@ -52,29 +52,36 @@ def run_study(
     for name in again or []:
         _check_method("--again", name, what)
     console = Console(stderr=True)
-    progress = RunProgress(console, len(what))
+    bar = ProgressBar(console, len(what))
 
-    def begun(tally: "Tally") -> None:
-        progress.begin(tally.done, tally.failed)
+    def on_start(state: "RunProgress") -> None:
+        bar.begin(state.done, state.failed)
 
-    def tell(_: "Cell", record: "Record") -> None:
-        progress.advance(failed=record.error is not None)
+    def on_record(_: "Cell", record: "Record") -> None:
+        bar.advance(failed=record.error is not None)
 
     with Ledger(_beside(plan, ledger)) as book:
         try:
-            with progress.shown():
-                tally = run_cells(
-                    what, book, jobs=jobs, dask=dask, retry=retry, again=again or [], begun=begun, tell=tell
+            with bar.shown():
+                progress = run_cells(
+                    what,
+                    book,
+                    jobs=jobs,
+                    dask=dask,
+                    retry=retry,
+                    again=again or [],
+                    on_start=on_start,
+                    on_record=on_record,
                 )
         except KeyboardInterrupt:
             console.print("Stopped. What was measured is kept; the same command goes on from there.")
             raise typer.Exit(130) from None
     console.print(
-        f"{tally.done} of {tally.total} records, {tally.failed} failed: {_beside(plan, ledger)}",
+        f"{progress.done} of {progress.total} records, {progress.failed} failed: {_beside(plan, ledger)}",
         soft_wrap=True,
         markup=False,
     )
-    if tally.failed:
+    if progress.failed:
         console.print("propense study status shows what failed, and --retry tries it again.")
         raise typer.Exit(1)
 

@@ -1,7 +1,7 @@
 """The twenty data sets of the paper, and data whose truth is known."""
 
 from propense.datasets.catalogue import CATALOGUE, Entry
-from propense.datasets.load import Dataset, describe, is_here, load, names
+from propense.datasets.load import Dataset, describe, is_available, load, names
 from propense.datasets.synthetic import DoubleLogistic, make_double_logistic
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "DoubleLogistic",
     "Entry",
     "describe",
-    "is_here",
+    "is_available",
     "load",
     "make_double_logistic",
     "names",

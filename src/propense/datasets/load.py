@@ -12,7 +12,7 @@ from propense.datasets.images import Split, check_split, fetch_features, read_fe
 from propense.datasets.tabular import Progress, Table, check_table, fetch_table, load_wdbc, read_table
 from propense.errors import DownloadFailed, InvalidOption
 
-__all__ = ["Dataset", "describe", "is_here", "load", "names"]
+__all__ = ["Dataset", "describe", "is_available", "load", "names"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def describe(name: str) -> Entry:
     return CATALOGUE[name]
 
 
-def is_here(name: str) -> bool:
+def is_available(name: str) -> bool:
     """Whether a data set can be loaded without a network.
 
     Parameters
@@ -110,7 +110,7 @@ def load(name: str, *, download: bool = True, progress: Progress | None = None) 
     entry = describe(name)
     relative = _relative(entry)
     path = find_file(relative)
-    if not is_here(name) and not download:
+    if not is_available(name) and not download:
         raise DownloadFailed(f"{name} is not in the data home ({data_home() / relative}), and download=False.")
     way_out = f"Delete {path} and fetch again."
     if entry.images:

@@ -1,8 +1,8 @@
-"""The paper's experiments, and anybody's own: a plan, a ledger of what was measured, a run that resumes."""
+"""Experiments, the paper's or your own: a plan, a ledger of what was measured, and a run that can be resumed."""
 
 from propense.study.ledger import Ledger
 from propense.study.measure import Record, measure
 from propense.study.plan import METHODS, Cell, Method, Study
-from propense.study.run import Tally, run
+from propense.study.run import RunProgress, run
 
-__all__ = ["METHODS", "Cell", "Ledger", "Method", "Record", "Study", "Tally", "measure", "run"]
+__all__ = ["METHODS", "Cell", "Ledger", "Method", "Record", "RunProgress", "Study", "measure", "run"]

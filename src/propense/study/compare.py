@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propense.datasets import describe, is_here, load
+from propense.datasets import describe, is_available, load
 from propense.study.plan import METHODS, Study
 from propense.study.published import published
 from propense.study.summaries import Summary
@@ -58,7 +58,7 @@ def caveats(study: Study) -> list[str]:
 def _has_other_features(name: str) -> bool:
     """Whether the images of this name are known here by other features than the paper's."""
     entry = describe(name)
-    return entry.images and is_here(name) and bool(load(name, download=False).X.shape[1] != entry.p)
+    return entry.images and is_available(name) and bool(load(name, download=False).X.shape[1] != entry.p)
 
 
 def compare(summaries: Sequence[Summary], methods: Collection[str] = tuple(METHODS)) -> list[Difference]:

@@ -1,4 +1,4 @@
-"""A study run: the cells that are not in the ledger, measured in parallel, each recorded as it comes."""
+"""Run a study: measure the cells that the ledger lacks, in parallel, and record each as soon as it is done."""
 
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -10,22 +10,19 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 
 from propense._cluster import on_dask
-from propense.datasets import is_here
+from propense.datasets import is_available
 from propense.datasets.home import data_home
 from propense.errors import DownloadFailed, WorkerDied
 from propense.study.ledger import Ledger
 from propense.study.measure import Record, measure
 from propense.study.plan import Cell, Study
 
-__all__ = ["Tally", "run"]
-
-# Told after every record: the record's cell, the record.
-Tell = Callable[[Cell, Record], None]
+__all__ = ["RunProgress", "run"]
 
 
 @dataclass
-class Tally:
-    """How far a run is: cells in the plan, those behind it (failures included), and the failures."""
+class RunProgress:
+    """Counts of cells: in the plan, done (failures included), and failed."""
 
     total: int
     done: int
@@ -40,31 +37,31 @@ def run(
     dask: str | None = None,
     retry: bool = False,
     again: Collection[str] = (),
-    begun: Callable[[Tally], None] | None = None,
-    tell: Tell | None = None,
-) -> Tally:
-    """Measure what the ledger lacks.
+    on_start: Callable[[RunProgress], None] | None = None,
+    on_record: Callable[[Cell, Record], None] | None = None,
+) -> RunProgress:
+    """Measure the cells that the ledger lacks.
 
     Parameters
     ----------
     study : Study
     ledger : Ledger
     jobs : int, default=1
-        Processes.
+        Number of processes.
     dask : str, default=None
-        The address of a Dask scheduler, whose workers are used instead.
+        The address of a Dask scheduler. Its workers are used instead of local processes.
     retry : bool, default=False
-        Whether cells that failed before are tried again.
+        Whether to try failed cells again.
     again : list of str, default=()
-        Methods whose cells are measured anew, as after a change of one's own estimator.
-    begun : callable, default=None
-        Told once how far the study already is.
-    tell : callable, default=None
-        Told of every record as it is written.
+        Methods whose cells are measured again, for instance after you changed your estimator.
+    on_start : callable, default=None
+        Called once with the progress so far, before the first cell is measured.
+    on_record : callable, default=None
+        Called with the cell and the record after each record is written.
 
     Returns
     -------
-    Tally
+    RunProgress
     """
     with ledger.running():
         done, failed = ledger.keys(failed=False), ledger.keys(failed=True)
@@ -72,31 +69,31 @@ def run(
         skipped = done if retry else done | failed
         left = [cell for cell in cells if cell.key not in skipped or cell.method.name in again]
         known = failed - {cell.key for cell in left}
-        tally = Tally(len(cells), len(cells) - len(left), sum(cell.key in known for cell in cells))
+        progress = RunProgress(len(cells), len(cells) - len(left), sum(cell.key in known for cell in cells))
         _check_data(left)
-        if begun:
-            begun(tally)
+        if on_start:
+            on_start(progress)
         for cell, record in _measured(left, jobs, dask):
             ledger.write(cell, record)
-            tally.done += 1
-            tally.failed += record.error is not None
-            if tell:
-                tell(cell, record)
-    return tally
+            progress.done += 1
+            progress.failed += record.error is not None
+            if on_record:
+                on_record(cell, record)
+    return progress
 
 
 def _check_data(cells: list[Cell]) -> None:
-    """One word before the start, rather than a failure for every cell of a set that is not there."""
-    missing = [name for name in dict.fromkeys(cell.dataset for cell in cells) if not is_here(name)]
+    """Raise once before the start if data sets are missing, instead of recording a failure for each cell."""
+    missing = [name for name in dict.fromkeys(cell.dataset for cell in cells) if not is_available(name)]
     if missing:
         raise DownloadFailed(
-            f"Not in the data home ({data_home()}): {', '.join(missing)}. Set PROPENSE_DATA to the folder that has "
-            f"them, or fetch them: propense datasets fetch {' '.join(missing)}"
+            f"Not in the data home ({data_home()}): {', '.join(missing)}. Set PROPENSE_DATA to the folder that holds "
+            f"them, or download them: propense datasets fetch {' '.join(missing)}"
         )
 
 
 def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[Cell, Record]]:
-    """Records as they are ready."""
+    """Yield each cell with its record, in the order in which they finish."""
     if jobs == 1 and dask is None:
         for cell in cells:
             yield cell, measure(cell)
@@ -107,20 +104,20 @@ def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[
             yield from Parallel(n_jobs=jobs if dask is None else -1, return_as="generator_unordered")(tasks)
         except BrokenProcessPool:
             raise WorkerDied(
-                "A worker process was ended from outside, perhaps for want of memory. What was recorded is kept; run "
-                "again with fewer --jobs, or with --jobs 1 to see where it ends."
+                "A worker process was killed, perhaps because memory ran out. The records so far are kept. Run again "
+                "with fewer jobs, or with jobs=1 to find the cell that fails."
             ) from None
 
 
 def _measure_there(cell: Cell, path: list[str]) -> tuple[Cell, Record]:
-    """In a worker: where the user's own modules are is told by the parent."""
-    sys.path[:] = [*sys.path, *(place for place in path if place not in sys.path)]
+    """Measure in a worker process, with the parent's module search path so that the user's own methods are found."""
+    sys.path[:] = [*sys.path, *(folder for folder in path if folder not in sys.path)]
     return cell, measure(cell)
 
 
 @contextmanager
 def _workers(jobs: int, dask: str | None) -> Iterator[Any]:
-    """Processes of one BLAS thread each, or the workers of a Dask cluster."""
+    """Run joblib tasks in processes with one BLAS thread each, or on the workers of a Dask cluster."""
     if dask is None:
         with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
             yield
