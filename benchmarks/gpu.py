@@ -182,7 +182,7 @@ def measure_fit(report: Report, X: Tensor, labelled: Tensor) -> None:
     )
     if device.type == "cuda":
         peak = torch.cuda.max_memory_allocated(device) - before
-        report.say(f"Beside X ({X.nbytes / 1e9:.2f} GB) at most {peak / 1e9:.2f} GB were held on the device.")
+        report.say(f"In addition to X ({X.nbytes / 1e9:.2f} GB), at most {peak / 1e9:.2f} GB were used on the device.")
     with stopwatch(device) as spent:
         start = time.perf_counter()
         JERM().fit(X, labelled)

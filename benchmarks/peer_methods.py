@@ -1,6 +1,6 @@
-"""The methods that ``peers.py`` sets side by side, and how each is called.
+"""The methods that ``peers.py`` compares, and how each is called.
 
-Packages are looked for when a method is made, so that one that is missing or broken costs only its own rows. Where a
+A package is imported when its method is created, so a missing or broken one costs only its own rows. Where a
 method's documentation leaves a choice, the classifier inside is ``LogisticRegression(max_iter=1000)``.
 """
 
@@ -29,7 +29,7 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Told:
-    """What some methods must be told about the sample, and a user seldom knows."""
+    """What some methods need to know about the sample, and a user rarely knows."""
 
     n_labelled: int
     n_unlabelled: int
@@ -50,7 +50,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Method:
-    """A way of fitting: what the tables call it, how it is made, and what is to be known about it."""
+    """A way of fitting: its name in the tables, how it is created, and notes."""
 
     package: str
     name: str
@@ -59,7 +59,7 @@ class Method:
     told: str = ""
     # Keywords of `fit`.
     keywords: Callable[[Told], dict[str, Any]] = lambda told: {}
-    # Rows are scored as many at a time as were fitted.
+    # Rows are scored in batches as large as the fitted data.
     in_batches: bool = False
 
     @property
@@ -69,7 +69,7 @@ class Method:
 
 
 def fit(method: Method, data: DoubleLogistic) -> Any:
-    """A new model of the method, fitted on what the sample shows: 1 labelled, 0 unlabelled."""
+    """A new model of the method, fitted to the labels of the sample: 1 labelled, 0 unlabelled."""
     told = Told.of(data)
     shown = data.positive if method.name == "Oracle()" else data.labelled
     model = method.make(told)
@@ -78,7 +78,7 @@ def fit(method: Method, data: DoubleLogistic) -> Any:
 
 
 def predict(method: Method, model: Any, X: NDArray[np.float64], n_fitted: int) -> NDArray[np.bool_]:
-    """Whether each row is taken for positive; some say 1 and 0, some 1 and −1."""
+    """Whether each row is called positive; some methods return 1 and 0, some 1 and −1."""
     batches = [X[start : start + n_fitted] for start in range(0, len(X), n_fitted)] if method.in_batches else [X]
     return np.concatenate([np.asarray(model.predict(batch)) > 0 for batch in batches])
 
@@ -105,14 +105,14 @@ LOGISTIC = Method(
     "scikit-learn",
     "LogisticRegression",
     lambda told: _logistic(),
-    "The unlabelled taken for negatives; the unit of time.",
+    "Treats the unlabelled as negatives; the unit of time.",
 )
 
 _SHARE = "P(Y=1 \\| S=0)"
 METHODS: list[Method] = [
     LOGISTIC,
-    _ours("Oracle", "Sees the true classes: a yardstick, no peer."),
-    _ours("Naive", "The unlabelled taken for negatives."),
+    _ours("Oracle", "Gets the true classes: a yardstick, not a competitor."),
+    _ours("Naive", "Treats the unlabelled as negatives."),
     _ours("PGLin"),
     _ours("JERM"),
     _ours("TM"),
@@ -135,14 +135,14 @@ METHODS: list[Method] = [
             unlabeled=told.n_unlabelled,
             random_state=0,
         ),
-        "What it says of a row depends on the rows scored with it; as many are scored at a time as were fitted.",
+        "The score of a row depends on the rows scored with it; batches as large as the fitted data are scored.",
         in_batches=True,
     ),
     Method(
         "pulearn",
         "BaggingPuClassifier",
         lambda told: _of("pulearn", "BaggingPuClassifier", estimator=_logistic(), random_state=0),
-        "Its defaults: ten bags, each of every labelled row and as many unlabelled ones as there are.",
+        "Its defaults: ten bags, each with every labelled row and as many unlabelled rows as there are.",
     ),
     Method(
         "pulearn",
@@ -173,7 +173,7 @@ METHODS: list[Method] = [
         "pu-toolbox",
         "LBEClassifier",
         lambda told: _of("pu_toolbox", "LBEClassifier"),
-        "Its class and its propensity may come out exchanged, on its package's own `make_scar_dataset` too; see below.",
+        "Its class and its propensity may come out swapped, on its package's own `make_scar_dataset` too; see below.",
     ),
     Method(
         "pu-toolbox",
@@ -199,7 +199,7 @@ METHODS: list[Method] = [
         "pu-toolbox",
         "LDCEClassifier",
         lambda told: _of("pu_toolbox", "LDCEClassifier", flip_probability=told.unlabelled_positive, random_state=0),
-        "Has no intercept; the worlds need none.",
+        "Has no intercept; the scenarios need none.",
         told="P(S=0 \\| Y=1)",
     ),
     Method(
@@ -214,12 +214,12 @@ METHODS: list[Method] = [
         "cleanlab",
         "CleanLearning",
         lambda told: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0),
-        "Labels with errors in general: no word that the labelled are right.",
+        "For labels with errors in general: does not know that the labelled rows are right.",
     ),
     Method(
         "cleanlab",
         "CleanLearning(pulearning=1)",
         lambda told: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0, pulearning=1),
-        "Told that the labelled are right.",
+        "Given that the labelled rows are right.",
     ),
 ]

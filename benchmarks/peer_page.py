@@ -36,74 +36,75 @@ def write(results: Results, out: Path) -> None:
 
 def page(results: Results) -> str:
     """The page: what was measured, on what, and what the figures mean."""
-    return f"""# propense beside other packages
+    return f"""# propense and other packages
 
 Measured on {results.day.isoformat()} by `{results.command}` in {results.minutes:.0f} minutes.
 {machine()}
-Load before the run: {results.load:.1f}. Where that is not near 0, other work went on beside it, and times are upper
-bounds. `make bench` runs it with its defaults.
+Load before the run: {results.load:.1f}. If this is not near 0, the machine was also doing other work, and times are
+upper bounds. `make bench` runs it with its defaults.
 The figures of every seed and size: [peers.csv](peers.csv).
 
 {packages()}
 
-Every method sees the same rows, 1 for labelled and 0 for unlabelled, and is called as its documentation says, with its
-own defaults; where it takes a classifier, that is `LogisticRegression(max_iter=1000)`. Each is measured in a process of
-its own, which is ended after {results.limit:g} s.
+Every method gets the same rows, 1 for labelled and 0 for unlabelled, and is called as its documentation describes,
+with its own defaults. If it takes a classifier, that is `LogisticRegression(max_iter=1000)`. Each is measured in a
+process of its own, which is stopped after {results.limit:g} s.
 
 {callings(results)}
 
-† is told the truth of the sample at hand, which a user seldom knows and the other methods are not told.
+† is given a true value of the sample, which a user rarely knows and the other methods do not get.
 Not measured: the methods of pu-toolbox that need torch, its PNU, which needs labelled negatives, and its KLDCE.
 
 ![Time against rows and columns, and balanced accuracy](peers.svg)
 
 ## Accuracy
 
-Balanced accuracy against the true classes of 20 000 fresh rows; {N_SAMPLES} rows of fit, {N_FEATURES} columns, mean ±
-standard error over {results.seeds} seeds. All worlds are double-logistic (`make_double_logistic`), with about half of
-the positives labelled:
+Balanced accuracy (the mean of two shares: positives recognised and negatives recognised) on 20 000 new rows;
+{N_SAMPLES} rows to fit, {N_FEATURES} columns, mean ± standard error over {results.seeds} seeds. y is the probability
+that a row is positive, e that a positive row is labelled. In all scenarios both are logistic (`make_double_logistic`),
+and about half of the positives are labelled:
 
-- **easy**: steep classes, labelled at random (e = ½). Who fails here fails as it is called here, whatever e does.
+- **easy**: steep classes, labelled at random (e = ½). A method that fails here does not fail because of e.
 - **other features**: y on five columns, e on the other five.
 - **class score**: log-odds of e = log-odds of y − 2.25: the clearer a positive, the likelier its label.
 - **class score, weakly**: the same with slope 0.44, so that e rises less steeply.
 
 {accuracy_table(results)}
 
-Bold: the best of each world among the methods that are told nothing, the best among those that are told (†), and what
-lies within two standard errors of its best.
+Bold: the best of each scenario among the methods without †, the best among those with †, and all within two standard
+errors of either.
 
-- Which method is best is a matter of the world. `SAREM`, `LBE` and `JointMLE` follow the likelihood and have the right
-  model in all four, but where y and e rise together the data hardly tell the two apart. `JERM` leans on the clearest
+- Which method is best depends on the scenario. `SAREM`, `LBE` and `JointMLE` maximise the likelihood and have the right
+  model in all four, but where y and e rise together the data hardly distinguish the two. `JERM` relies on the clearest
   positives being labelled, which holds in *class score* and fails in *other features*.
-- Where labels follow the class score, even a method that takes the unlabelled for negatives puts the rows in the right
-  order, and only the cut is left to find. To be told how many of the unlabelled are positive (†) is to be told the cut:
-  read those rows beside the oracle's rather than the others'.
-- "balanced" cuts at the estimated P(Y=1) instead of ½. All worlds have P(Y=1) = ½, so that it changes nothing for who
-  estimates y well, and makes up for a y that is too low or too high throughout.
-- Only decisions are measured here, not the order of the rows: a method whose order is right and whose cut is not, as
-  any that takes the unlabelled for negatives in *easy*, looks bad in this table.
-- pu-toolbox's `LBEClassifier` fits the same model as `LBE`. That model is symmetric: y and e may be exchanged without
-  any change of the likelihood, and in which of the two a fit ends is a matter of its start. A balanced accuracy near or
-  below ½ is the sign of the exchange.
+- If labels follow the class score, even a method that treats the unlabelled as negatives puts the rows in the right
+  order, and only the cut is left to find. The share of positives among the unlabelled (†) gives the cut away: compare
+  those lines with the oracle's rather than the others'.
+- "balanced" cuts at the estimated P(Y=1) instead of ½. P(Y=1) = ½ in all scenarios, so this changes nothing for a
+  method that estimates y well, and makes up for a y that is too low or too high throughout.
+- Only decisions are measured here, not the order of the rows. A method with the right order and the wrong cut, such as
+  any that treats the unlabelled as negatives in *easy*, looks bad in this table.
+- pu-toolbox's `LBEClassifier` fits the same model as `LBE`. That model is symmetric: swapping y and e does not change
+  the likelihood, and the start decides which of the two a fit finds. A balanced accuracy near or below ½ is a sign of
+  the swap.
 
 ## Time
 
-Seconds of the best of up to {REPEATS} fits within {BUDGET:g} s, and in brackets the same in units of one
-`LogisticRegression` on the same rows, timed in turns with it. Threads of a fit: {results.threads}. Data: *other
+Seconds of the fastest of up to {REPEATS} fits within {BUDGET:g} s, and in brackets the same in units of one
+`LogisticRegression` on the same rows, timed in alternation. Threads per fit: {results.threads}. Data: *other
 features*.
 
 {time_table(results)}
 
-The last two columns are the k of seconds ∝ nᵏ ({results.rows[0]} to {results.rows[-1]} rows, {results.p} columns)
-and of seconds ∝ pᵏ ({results.columns[0]} to {results.columns[-1]} columns, {results.n} rows), by least squares on the
-logarithms. What a call costs in itself flattens the small end of both, so that k understates the growth beyond: that of
-`JERM`, whose spy search compares every labelled row with every unlabelled one, tends to 2 in n. Rounds until
-convergence vary with the data, and k includes that. Sizes that took too long are left out of it.
+The last two columns are the exponents k in seconds ∝ nᵏ ({results.rows[0]} to {results.rows[-1]} rows,
+{results.p} columns) and in seconds ∝ pᵏ ({results.columns[0]} to {results.columns[-1]} columns, {results.n} rows), by
+least squares on the logarithms. The fixed cost of a call flattens the small end of both, so k understates the growth
+at larger sizes: `JERM`, whose spy search compares every labelled row with every unlabelled one, tends to 2 in n. The
+number of rounds until convergence varies with the data, and k includes that. Sizes that took too long are left out.
 
 ## Memory
 
-The most a process held during its first fit beyond what it held before it (packages and data loaded), in MiB and as a
+Peak memory of a process during its first fit, minus what it used before (packages and data loaded), in MiB and as a
 multiple of X. Processes that a method starts (cleanlab does) are not counted.
 
 {memory_table(results)}
@@ -124,7 +125,7 @@ def machine() -> str:
 
 
 def packages() -> str:
-    """Versions and licences, also of what they stand on."""
+    """Versions and licences, also of the libraries they use."""
     rows = []
     for package in [*PACKAGES, "numpy", "scipy"]:
         if package in PACKAGES and not find_spec(PACKAGES[package]):
@@ -135,7 +136,7 @@ def packages() -> str:
 
 
 def licence(about: Any) -> str:
-    """The name of a licence, wherever a package says it."""
+    """The name of a licence, wherever a package states it."""
     classified = [
         line.rpartition(" :: ")[2] for line in about.get_all("Classifier") or [] if line.startswith("License")
     ]
@@ -144,25 +145,25 @@ def licence(about: Any) -> str:
 
 
 def callings(results: Results) -> str:
-    """What is to be known about each method."""
+    """Notes on each method."""
     rows = []
     for each in results.methods():
-        told = f"Told {each.told}. " if each.told else ""
+        told = f"Given {each.told}. " if each.told else ""
         ends = {a.ended for a in results.accuracies if a.method == each.name and a.ended and not a.values}
         ends |= {c.ended for c in results.costs if c.method == each.name and c.ended and not c.ended.startswith("over")}
         rows.append(
-            (each.package, label(each), " ".join([told + each.note, *(f"Ended: {end}." for end in ends)]).strip())
+            (each.package, label(each), " ".join([told + each.note, *(f"Stopped: {end}." for end in ends)]).strip())
         )
     return table(("package", "method", "note"), rows)
 
 
 def label(each: Method) -> str:
-    """How a table calls a method."""
+    """The name of a method in a table."""
     return f"`{each.name}`{' †' if each.told else ''}"
 
 
 def accuracy_table(results: Results) -> str:
-    """Methods down, worlds across; the best of each world bold."""
+    """Methods down, scenarios across; the best of each scenario bold."""
     worlds = [world for world in WORLDS if any(a.world == world for a in results.accuracies)]
     least = {(world, told): _nearly_best(results, world, told) for world in worlds for told in (False, True)}
     found = {(a.method, a.decision, a.world): a for a in results.accuracies}
@@ -186,7 +187,7 @@ def accuracy_table(results: Results) -> str:
 
 
 def _nearly_best(results: Results, world: str, told: bool) -> float:
-    """The best mean of a world less two of its standard errors, among those told or the others."""
+    """The best mean of a scenario minus two of its standard errors, among the methods with † or the others."""
     here = [a for a in results.accuracies if a.world == world and a.values and a.method != "Oracle()"]
     some = [a.values for a in here if bool(method(a.method).told) == told]
     best = max(some, key=lambda values: float(np.mean(values)), default=(np.nan,))
@@ -225,7 +226,7 @@ def time_table(results: Results) -> str:
 
 
 def short(ended: str) -> str:
-    """Why a measurement ended, as short as a cell."""
+    """Why a measurement ended, short enough for a cell."""
     return ended if ended.startswith("over") else "failed, see above"
 
 

@@ -2,12 +2,12 @@
 Accuracy against the label frequency
 ====================================
 
-How much does it matter that few positives are labelled? A small study on the data set that comes with scikit-learn
-(breast cancer): labels are drawn at several label frequencies c, the share of positives that are labelled, and each
-method is scored against the true classes. :class:`~propense.plots.FrequencyDisplay` draws what came of it, as in the
-figures of the JERM paper.
+How much does it matter that few positives are labelled? This small study uses the breast cancer data that come with
+scikit-learn. Labels are drawn at several label frequencies c, the share of positives that are labelled, and each method
+is scored against the true classes. :class:`~propense.plots.FrequencyDisplay` draws the result, as in the figures of the
+JERM paper.
 
-"S2" labels the clearer cases more readily. The dotted line is logistic regression with all true classes.
+"S2" labels clear cases more often. The dotted line is logistic regression with all true classes.
 """
 
 from pathlib import Path
@@ -32,4 +32,4 @@ with TemporaryDirectory() as folder, Ledger(Path(folder) / "study.ledger") as le
 FrequencyDisplay.from_summaries(summaries, "wdbc", "S2")
 
 # %%
-# Three splits of one data set show how to draw, not which method is better.
+# Three splits of one data set show how to draw the figure, not which method is better.

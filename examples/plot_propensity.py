@@ -2,13 +2,12 @@
 Estimated and true propensities
 ===============================
 
-The propensity e(x) is the chance that a positive row is labelled. Where data are synthetic it is known, and
+The propensity e(x) is the probability that a positive row is labelled. In synthetic data it is known, and
 :class:`~propense.plots.PropensityDisplay` draws the estimate against it.
 
-Here labels follow other columns than the class does. JERM looks for positives next to the labelled rows, finds too
-many, and so takes each of them to be labelled too seldom. SAREM fits the model that made the data, and is near the
-diagonal. Where labels follow the class the order can be the other way round: see :doc:`which method when
-<../which_method>`.
+Here labels depend on other columns than the class does. JERM looks for positives near the labelled rows, finds too
+many, and so underestimates how often each is labelled. SAREM fits the model that generated the data, and is near the
+diagonal. If labels follow the class, the order can be reversed: see :doc:`which method when <../which_method>`.
 """
 
 from matplotlib import pyplot
@@ -26,8 +25,9 @@ for ax, model in zip(axes, (JERM(), SAREM()), strict=True):
     ax.set_title(f"{model}: {ax.get_title()}", fontsize="medium")
 
 # %%
-# If the columns that labels depend on are known, say so. JERM's estimates then keep to one curve, still too low;
-# leaving out its least convincing spies (:class:`~propense.JERM`) brings them up.
+# If you know the columns that labels depend on, name them. JERM's estimates then lie on one curve, still too low.
+# JERM relies on spies, the unlabelled rows nearest to labelled ones; ignoring the least convincing of them raises the
+# estimates.
 
 figure, axes = pyplot.subplots(1, 2, figsize=(8, 4.2), layout="constrained")
 for ax, quantile in zip(axes, (0.0, 0.3), strict=True):

@@ -2,12 +2,12 @@
 Ranks of methods over many problems
 ===================================
 
-A table of hundreds of means is hard to read. :class:`~propense.plots.RankDisplay` ranks the methods on each problem, a
-data set with a labelling, and draws the average ranks; methods joined by a bar are closer than the critical difference
-of Nemenyi's test.
+A table of hundreds of means is hard to read. :class:`~propense.plots.RankDisplay` ranks the methods on each problem (a
+data set with a labelling) and draws the average ranks. Methods joined by a bar differ by less than the critical
+difference of Nemenyi's test.
 
-Here are the 1 680 numbers published in the JERM paper, which come with propense. Its labels are given at
-random or follow how clear a positive is; where they follow something else, :doc:`the order changes <../which_method>`.
+These are the 1 680 numbers published in the JERM paper, which come with propense. Its labels are given at random or
+favour clear positives. If labels depend on something else, :doc:`the order changes <../which_method>`.
 """
 
 from matplotlib import pyplot
@@ -18,7 +18,7 @@ from propense.study.published import published
 RankDisplay.from_summaries(published())
 
 # %%
-# By mechanism: labels at random among the positives (S1), and the clear cases labelled far more readily (S4).
+# By mechanism: labels at random among the positives (S1), and clear cases labelled far more often (S4).
 
 figure, axes = pyplot.subplots(2, 1, figsize=(6, 5), layout="constrained")
 for ax, mechanism in zip(axes, ("S1", "S4"), strict=True):

@@ -2,13 +2,13 @@
 The rounds of a fit
 ===================
 
-JERM and SAREM fit who is positive, y(x), and which positives are labelled, e(x), in turn.
-:class:`~propense.plots.RiskPathDisplay` draws the risk of the labels, minus their mean log-likelihood, after each
-round.
+JERM and SAREM estimate in turn y(x), the probability that a row is positive, and e(x), the probability that a positive
+row is labelled. :class:`~propense.plots.RiskPathDisplay` draws the risk of the labels (minus their mean log-likelihood)
+after each round.
 
-The rounds of SAREM climb the likelihood, so its risk never rises. Those of JERM need not: it changes its mind about
-which rows are positive between rounds, and stops when that repeats. A path that has not come to rest is also told by
-``converged_``, and by a warning.
+Each round of SAREM increases the likelihood, so its risk never rises. JERM's may: it revises which rows it treats as
+positive between rounds, and stops when the rounds repeat. If a fit has not converged, ``converged_`` is false and a
+warning says so.
 """
 
 from matplotlib import pyplot
@@ -25,8 +25,8 @@ for ax, model in zip(axes, (JERM(spy_quantile=0.3), SAREM()), strict=True):
     ax.set_title(model)
 
 # %%
-# The risks of different methods are not to be compared here: JERM's is measured while e(x) of the round before is held.
-# Beside the risk, look at the share of rows JERM took for positive in each round.
+# Do not compare the risks of different methods here: JERM's is measured with the e(x) of the previous round.
+# In addition to the risk, look at the share of rows that JERM treats as positive in each round.
 
 figure, ax = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
 for quantile in (0.0, 0.1, 0.3):
@@ -34,5 +34,5 @@ for quantile in (0.0, 0.1, 0.3):
     rounds = range(1, model.n_iter_ + 1)
     ax.plot(rounds, model.positives_path_, marker="o", markersize=3, label=quantile)
 ax.axhline(data.positive.mean(), color="k", linestyle=":", label="true share")
-ax.set(xlabel="round", ylabel="share taken for positive", ylim=(0, 1))
+ax.set(xlabel="round", ylabel="share treated as positive", ylim=(0, 1))
 ax.legend(title="spy_quantile")

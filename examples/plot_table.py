@@ -1,13 +1,13 @@
 """
-How many, who, and whom to look at
-==================================
+How many positives, which groups, which rows to review
+======================================================
 
-The figures of the page that ``propense fit --report`` writes, each by itself: how many rows are positive, in which
-groups positives are seldom labelled, and what a look at the likeliest unlabelled rows should find.
+The figures of the page that ``propense fit --report`` writes, one by one: how many rows are positive, in which groups
+positives are rarely labelled, and how many positives a review of the likeliest unlabelled rows should find.
 """
 
 # %%
-# A made-up register: age and pressure decide who is ill, and whoever lives in the city is diagnosed more readily.
+# A made-up register: age and pressure decide which patients are ill, and those in the city are diagnosed more often.
 import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ diagnosed = ill & (rng.random(n) < np.where(home == "city", 0.7, 0.25))
 table = pa.table({"age": age, "pressure": pressure, "home": home, "diagnosed": diagnosed})
 
 # %%
-# The chance of a diagnosis may depend on the home alone; saying so helps the method.
+# The probability of a diagnosis depends on the home alone; specifying this helps the method.
 found = fit_table(table, "diagnosed", method="sar-em", propensity_features=["home"])
 print(f"{ill.sum()} are ill, {diagnosed.sum()} diagnosed, {found.expected.sum():.0f} ill by the estimate")
 
@@ -33,12 +33,12 @@ print(f"{ill.sum()} are ill, {diagnosed.sum()} diagnosed, {found.expected.sum():
 PrevalenceDisplay(n, int(diagnosed.sum()), float(found.expected.sum())).plot()
 
 # %%
-# The column whose groups are labelled most unlike each other comes first.
+# The column with the largest differences between its groups comes first.
 figure, axes = plt.subplots(1, 2, figsize=(9, 2.6), layout="constrained")
 GroupDisplay(found.groups[0], found.estimator.label_frequency_).plot(ax=axes[0])
 PropensityCurveDisplay(age, found.scores.propensity, found.expected, name="age").plot(ax=axes[1])
 
 # %%
-# The chances of the unlabelled rows add up to the cases that a look at them should find.
+# The probabilities of the unlabelled rows add up to the number of cases that a review should find.
 ReviewDisplay(found.scores.hidden[~found.labelled]).plot()
 plt.show()
