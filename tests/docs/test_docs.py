@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,19 @@ def test_every_public_name_is_in_the_reference(module):
     page = DOCS / "reference" / f"{module.partition('.')[2] or 'estimators'}.rst"
     shown = set(re.findall(r"^   (\w+)$|^\.\. py:data:: (\w+)$", page.read_text(), re.MULTILINE))
     assert set(importlib.import_module(module).__all__) <= {word for pair in shown for word in pair}
+
+
+def test_the_drawing_of_the_layers_is_the_import_contract():
+    page = (DOCS / "architecture.md").read_text()
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    drawn = [set(names.replace("·", " ").split()) for names in re.findall(r"^│([^│]*)│", page, re.MULTILINE)]
+    assert drawn == [{each.strip().removeprefix("propense.") for each in layer.split("|")} for layer in contract]
+
+
+def test_modules_that_the_architecture_names_exist():
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", (DOCS / "architecture.md").read_text())
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "src/propense" / name).exists() and name != "tests/"] == []
 
 
 def commands(command, path="propense"):
