@@ -9,7 +9,7 @@ from propense._designs import as_design
 from propense._designs.threads import one_blas_thread
 from propense._maths.logistic import sigmoid
 from propense._risks import JointRisk
-from propense._steps.logistic import fit_logistic
+from propense._steps.learners import fit_logistic
 from speed import fastest
 
 SIZES = ((5000, 50), (50000, 30), (50000, 512))

@@ -59,19 +59,15 @@ def make_risk(request, rng):
             design,
             design.send(labelled),
             design.send(other),
-            negative=design.send(negative),
-            log_unknown=-0.4,
             weights=weights,
             ridge=ridge,
-        ),
+        ).knowing(design.send(negative), -0.4),
         "known pair": lambda design, weights=None, ridge=0.0: PairRisk(
             design,
             design.send(labelled),
-            negative=design.send(negative),
-            log_unknown=-0.4,
             weights=weights,
             ridge=ridge,
-        ),
+        ).knowing(design.send(negative), -0.4),
     }[request.param]
 
 

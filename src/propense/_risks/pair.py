@@ -23,9 +23,6 @@ class PairRisk:
 
     The Hessian is at most that of two logistic regressions side by side: the term −log(1 + eᵃ + eᵇ), the only one
     that holds both, is concave. With a `level`, a row of p numbers, ½·(levelᵀγ)² is added.
-
-    With `negative`, rows that are known to be so, the risk is that of what is known: who is labelled, and who negative,
-    as 1 − eᵘ of all negatives are; u is the `log_unknown`.
     """
 
     def __init__(
@@ -34,8 +31,6 @@ class PairRisk:
         labelled: Rows,
         *,
         columns: NDArray[np.intp] | None = None,
-        negative: Rows | None = None,
-        log_unknown: float = 0.0,
         weights: Rows | None = None,
         ridge: float | Vector = 0.0,
         propensity_ridge: float | Vector = 0.0,
@@ -44,8 +39,6 @@ class PairRisk:
         self._design, self._weights = design, weights
         self._rows: tuple[Rows, ...] = (design.hold(labelled),)
         self._formula, self._constant = PAIR, 0.0
-        if negative is not None:
-            self._know(design.hold(negative), log_unknown)
         p = design.shape[1]
         # Where γ's coefficients stand among β's.
         self._places = places(columns, p)
@@ -60,17 +53,14 @@ class PairRisk:
         bound = ridges[1] + q * self._level[p:] ** 2
         self._bounds = Majoriser(moments, ridges[0]), Majoriser(moments, bound, self._places)
 
-    def _know(self, negative: Rows, log_unknown: float) -> None:
+    def knowing(self, negative: Rows, log_unknown: float) -> Self:
+        """The same risk where the rows of `negative` are known negatives, 1 − exp(log_unknown) of all negatives."""
+        known, hold = copy.copy(self), self._design.hold
         labelled = self._rows[0]
-        self._formula = KNOWN_PAIR
-        self._rows = labelled, negative, self._design.hold(as_float(labelled) * 0.0 + log_unknown)
-        self._constant = cost_of_knowing(negative, self._weights, log_unknown)
-
-    def holding(self, log_unknown: float) -> Self:
-        """The same risk with another share of the negatives known."""
-        moved = copy.copy(self)
-        moved._know(self._rows[1], log_unknown)
-        return moved
+        known._formula = KNOWN_PAIR
+        known._rows = labelled, hold(negative), hold(as_float(labelled) * 0.0 + log_unknown)
+        known._constant = cost_of_knowing(negative, self._weights, log_unknown)
+        return known
 
     @cached_property
     def total_weight(self) -> float:
@@ -91,6 +81,11 @@ class PairRisk:
         gamma[self._places] = theta[p:]
         return theta[:p].copy(), gamma
 
+    def log_odds(self, coef: Vector) -> tuple[Rows, Rows]:
+        """The log-odds of both predictors."""
+        beta, gamma = self.split(coef)
+        return self._design.matvec(beta), self._design.matvec(gamma)
+
     def value_gradient(self, coef: Vector) -> tuple[float, Vector]:
         both = np.column_stack(self.split(coef))
         value, gradient = self._design.sweep(self._formula, both, self._rows, self._weights)
@@ -109,7 +104,7 @@ class PairRisk:
 
     def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
         design = self._design
-        a, b = (design.matvec(each) for each in self.split(coef))
+        a, b = self.log_odds(coef)
         both = namespace(a).stack((a, b), axis=1)
         curvatures = weigh(self._formula.curvature(both, *self._rows), self._weights)
         rows = [design.hold(curvatures[:, each]) for each in range(3)]
@@ -146,7 +141,7 @@ class PairRisk:
     def _slopes(self, coef: Vector) -> tuple[Rows, Rows]:
         """The derivatives of the loss of every row by its two log-odds."""
         design = self._design
-        a, b = (design.hold(design.matvec(each)) for each in self.split(coef))
+        a, b = map(design.hold, self.log_odds(coef))
         (labelled,) = self._rows
         return (
             design.hold(joint_slope(a, class_log_odds_shift(b, labelled))),

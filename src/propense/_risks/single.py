@@ -31,11 +31,7 @@ class LogisticRisk(Risk):
 
 
 class JointRisk(Risk):
-    """n·Qₙ as a function of one predictor, the other held at `other` = X @ (its coefficients).
-
-    With `negative`, rows that are known to be so: those that are, 1 − eᵘ of all negatives, cost −log(1−y), and u, the
-    `log_unknown`, shifts what is thought of the rest. Such a risk is one of y only, with e held.
-    """
+    """n·Qₙ as a function of one predictor, with the other held at `other` = X @ (its coefficients)."""
 
     _formula = JOINT
 
@@ -45,27 +41,26 @@ class JointRisk(Risk):
         labelled: Rows,
         other: Rows,
         *,
-        negative: Rows | None = None,
-        log_unknown: float = 0.0,
         weights: Rows | None = None,
         ridge: float = 0.0,
     ) -> None:
-        if negative is not None:
-            self._formula = KNOWN_JOINT
-        super().__init__(design, _joint_rows(labelled, other, negative, log_unknown), weights, ridge)
+        super().__init__(design, (labelled, other, class_log_odds_shift(other, labelled)), weights, ridge)
 
-    def holding(self, other: Rows, log_unknown: float = 0.0) -> Self:
+    def holding(self, other: Rows) -> Self:
         """The same risk with the other predictor held elsewhere; the majoriser does not depend on it and is shared."""
-        moved = copy.copy(self)
-        labelled, negative = self._rows[0], self._rows[3] if len(self._rows) > 3 else None
-        rows = _joint_rows(labelled, other, negative, log_unknown)
-        moved._rows = (*rows[:2], *(self.design.hold(each) for each in rows[2:]))
+        moved, labelled = copy.copy(self), self._rows[0]
+        moved._formula, moved._rows = JOINT, (labelled, other, self.design.hold(class_log_odds_shift(other, labelled)))
         return moved
 
+    def knowing(self, negative: Rows, log_unknown: float) -> Self:
+        """The risk of y with e held where the rows of `negative` are known negatives, 1 − exp(log_unknown) of all."""
+        known, hold = copy.copy(self), self.design.hold
+        labelled, other = self._rows[:2]
+        shift, everywhere = known_shift(other, labelled, negative, log_unknown), as_float(labelled) * 0.0 + log_unknown
+        known._formula = KNOWN_JOINT
+        known._rows = labelled, other, hold(shift), hold(negative), hold(everywhere)
+        return known
 
-def _joint_rows(labelled: Rows, other: Rows, negative: Rows | None, log_unknown: float) -> tuple[Rows, ...]:
-    """What the formula takes."""
-    if negative is None:
-        return labelled, other, class_log_odds_shift(other, labelled)
-    everywhere = as_float(labelled) * 0.0 + log_unknown
-    return labelled, other, known_shift(other, labelled, negative, log_unknown), negative, everywhere
+    def log_odds(self, coef: Vector) -> tuple[Rows, Rows]:
+        """The log-odds of this predictor and of the other."""
+        return self.design.matvec(coef), self._rows[1]

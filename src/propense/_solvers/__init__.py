@@ -23,4 +23,5 @@ __all__ = [
     "projected",
 ]
 
-SOLVERS = {"mm": mm, "newton": newton, "lbfgs": lbfgs}
+# "auto" is Newton's method: it makes no p × p matrix where that would be large.
+SOLVERS = {"auto": newton, "mm": mm, "newton": newton, "lbfgs": lbfgs}

@@ -13,14 +13,12 @@ __all__ = ["mm", "mm_early"]
 def mm(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Step until the gradient norm is at most `tol`."""
     coef, n_iter = start, 0
-    while True:
+    gradient = risk.gradient(coef)
+    while not (converged := gradient_norm(risk, gradient) <= tol) and n_iter < max_iter:
+        coef, n_iter = coef - risk.majorised_step(gradient), n_iter + 1
         gradient = risk.gradient(coef)
-        if gradient_norm(risk, gradient) <= tol:
-            return _solution(risk, coef, n_iter, converged=True)
-        if n_iter == max_iter:
-            return _solution(risk, coef, n_iter, converged=False)
-        coef = coef - risk.majorised_step(gradient)
-        n_iter += 1
+    value, gradient = risk.value_gradient(coef)
+    return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)
 
 
 def mm_early(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
@@ -31,13 +29,15 @@ def mm_early(risk: Objective, start: NDArray[np.float64], *, tol: float, max_ite
     """
     if is_wide(len(start)):
         return _mm_early_lengthened(risk, start, tol=tol, max_iter=max_iter)
-    coef = start
-    for n_iter in range(max_iter):
+    coef, n_iter, converged = start, 0, False
+    while n_iter < max_iter:
         step = risk.majorised_step(risk.gradient(coef))
-        if np.abs(step).max() < tol:
-            return _solution(risk, coef, n_iter, converged=True)
-        coef = coef - step
-    return _solution(risk, coef, max_iter, converged=False)
+        converged = bool(np.abs(step).max() < tol)
+        if converged:
+            break
+        coef, n_iter = coef - step, n_iter + 1
+    value, gradient = risk.value_gradient(coef)
+    return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)
 
 
 def _mm_early_lengthened(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
@@ -60,8 +60,3 @@ def _mm_early_lengthened(risk: Objective, start: NDArray[np.float64], *, tol: fl
             value, gradient = risk.value_gradient(coef - length * step)
         coef = coef - length * step
     return Solution(coef, value, gradient_norm(risk, gradient), max_iter, converged=False)
-
-
-def _solution(risk: Objective, coef: NDArray[np.float64], n_iter: int, *, converged: bool) -> Solution:
-    value, gradient = risk.value_gradient(coef)
-    return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)

@@ -1,7 +1,7 @@
 """Expectation–maximisation for y(x)·e(x), the class being the missing datum: what SAR-EM and LBE have in common."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, namespace
+from propense._maths.double_logistic import joint_loss
 from propense._maths.logistic import sigmoid, softplus
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, gradient_norm
@@ -68,19 +69,15 @@ def balanced_start(sample: Sample, learners: Learners) -> Pair:
     weights = weights * namespace(labelled).where(labelled, 1.0, sigmoid(sample.log_odds(posterior)))
     if sample.negative is not None:
         weights = weights * as_float(~sample.negative)
-    return Pair(
-        posterior, learners.propensity.fit(design, labelled, weights)[0], log_unknown=initial_log_unknown(sample)
-    )
+    return Pair(posterior, learners.propensity.fit(design, labelled, weights)[0])
 
 
 def observed_risk(sample: Sample, learners: Learners) -> PairRisk:
-    """The risk of the labels, ridges included, that the rounds of two logistic learners descend."""
+    """The risk of the labels, ridges included, that the rounds of two logistic learners lower."""
     return PairRisk(
         sample.design,
         sample.labelled,
         columns=learners.propensity.columns,
-        negative=sample.negative,
-        log_unknown=initial_log_unknown(sample),
         weights=sample.weights,
         ridge=learners.posterior.ridge,
         propensity_ridge=learners.propensity.ridge,
@@ -104,33 +101,34 @@ def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math
     weights = expected if sample.weights is None else sample.weights * expected
     posterior, fitted = learners.posterior.fit(sample.design, expected, sample.weights, pair.posterior)
     propensity, also = learners.propensity.fit(sample.design, sample.labelled, weights, pair.propensity)
-    return Pair(posterior, propensity, fitted and also, expected_log_unknown(sample, expected))
+    log_unknown = 0.0 if sample.negative is None else expected_log_unknown(sample, expected)
+    return Pair(posterior, propensity, fitted and also, log_unknown)
 
 
 def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_iter: int) -> Model:
-    """Rounds until they come to rest; the penalised observed risk never rises where both predictors are logistic."""
+    """Rounds until they converge; the penalised observed risk never rises where both predictors are logistic."""
     if sample.is_complete:
         return fit_complete(sample, learners.posterior)
-    linear = learners.posterior.estimator is None and learners.propensity.estimator is None
-    watch: _Watch = _LogisticWatch(sample, learners) if linear else _AnyWatch(sample)
+    if sample.negative is not None:
+        pair = replace(pair, log_unknown=initial_log_unknown(sample))
+    monitor = _monitor(sample, learners)
     path: list[float] = []
-    begun = pair
+    start = pair
     while True:
-        pair = em_round(sample, begun, learners)
-        value, unrest = watch.measure(pair)
+        pair = em_round(sample, start, learners)
+        value, residual = monitor.measure(pair)
         path.append(value)
-        if unrest <= tol or len(path) == max_iter:
+        if residual <= tol or len(path) == max_iter:
             break
-        begun = watch.ahead(begun, pair, value)
-    return Model(
-        pair.posterior, pair.propensity, len(path), unrest <= tol and pair.converged, path, log_unknown=pair.log_unknown
-    )
+        start = monitor.extrapolate(start, pair, value)
+    converged = residual <= tol and pair.converged
+    return Model(pair.posterior, pair.propensity, len(path), converged, path, log_unknown=pair.log_unknown)
 
 
 def refit_em(sample: Sample, begin: tuple[Vector, Vector], learners: Learners, *, tol: float, max_iter: int) -> Model:
-    """Where the rounds of two logistic learners would come to rest from nearby, in a tenth of the time.
+    """What the rounds of two logistic learners would converge to from nearby, in a tenth of the time.
 
-    There the gradient of the observed risk is 0, and close to it Newton's method is the faster.
+    The gradient of the observed risk is 0 there, and close to it Newton's method is faster.
     """
     risk = observed_risk(sample, learners)
     found = SOLVERS["newton"](risk, risk.join(*begin), tol=tol, max_iter=max_iter)
@@ -139,80 +137,95 @@ def refit_em(sample: Sample, begin: tuple[Vector, Vector], learners: Learners, *
 
 
 def stopped_short(estimator: Any) -> str:
-    """The complaint of a fit whose rounds, or the regressions in the last of them, did not come to rest."""
+    """The warning of a fit whose rounds, or the regressions in the last of them, did not converge."""
     return (
         f"{type(estimator).__name__} stopped after {estimator.n_iter_} rounds short of its tolerance. Scale X, or "
         "raise max_iter, tol, ridge or propensity_ridge."
     )
 
 
-class _Watch(Protocol):
-    """Judges a round, and proposes where to begin the next."""
+class _Monitor(Protocol):
+    """Judges a round, and proposes where to start the next."""
 
     def measure(self, pair: Pair) -> tuple[float, float]:
-        """The observed risk per row, ridges included, and how far the rounds are from rest."""
+        """The observed risk per row, ridges included, and how far the rounds are from a fixed point."""
 
-    def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
-        """Where to begin the next round, of risk no higher than `value`, that of `ended`."""
+    def extrapolate(self, start: Pair, end: Pair, value: float) -> Pair:
+        """Where to start the next round: its risk is no higher than `value`, that of `end`."""
 
 
-class _LogisticWatch:
-    """At rest where the gradient of the observed risk is; the rounds extrapolated (Anderson 1965).
+def _monitor(sample: Sample, learners: Learners) -> _Monitor:
+    if learners.posterior.estimator is not None or learners.propensity.estimator is not None:
+        return _ClassifierMonitor(sample)
+    if sample.negative is not None:
+        return _NegativesMonitor(sample, learners)
+    return _LogisticMonitor(sample, learners)
 
-    Plain EM nears its fixed point by a constant share a round, here often 1 %. From the moves of the last few rounds
-    the place is predicted where a round would move nothing; it is taken only if the risk there is no higher, so the
-    path still never rises.
+
+class _LogisticMonitor:
+    """Measures the gradient of the observed risk, and extrapolates the rounds (Anderson 1965).
+
+    Plain EM nears its fixed point by a constant share per round, here often 1 %. The moves of the last few rounds
+    predict the point at which a round would move nothing. It is used only if the risk there is no higher, so the path
+    still never rises.
     """
 
     def __init__(self, sample: Sample, learners: Learners) -> None:
         self._sample = sample
         self._risk = observed_risk(sample, learners)
-        self._begun: list[NDArray[np.float64]] = []
-        self._moves: list[NDArray[np.float64]] = []
+        self._starts: list[Vector] = []
+        self._moves: list[Vector] = []
 
     def measure(self, pair: Pair) -> tuple[float, float]:
-        if self._sample.negative is None:
-            value, gradient = self._risk.value_gradient(self._join(pair))
-            return value / self._risk.total_weight, gradient_norm(self._risk, gradient)
-        risk = self._risk.holding(pair.log_unknown)
-        value, gradient = risk.value_gradient(self._join(pair)[:-1])
+        value, gradient = self._risk.value_gradient(self._join(pair))
+        return value / self._risk.total_weight, gradient_norm(self._risk, gradient)
+
+    def extrapolate(self, start: Pair, end: Pair, value: float) -> Pair:
+        self._starts = [*self._starts, self._join(start)][-_MEMORY:]
+        self._moves = [*self._moves, self._join(end) - self._join(start)][-_MEMORY:]
+        if len(self._moves) < 2:
+            return end
+        turns = np.diff(self._moves, axis=0).T
+        shares = np.linalg.lstsq(turns, self._moves[-1], rcond=1e-10)[0]
+        theta = self._join(end) - (np.diff(self._starts, axis=0).T + turns) @ shares
+        pair = self._split(theta)
+        if self.measure(pair)[0] <= value:
+            return pair
+        # Where it misleads, the rounds before the last are of no use either.
+        self._starts, self._moves = self._starts[-1:], self._moves[-1:]
+        return end
+
+    def _join(self, pair: Pair) -> Vector:
+        """β and γ in one vector."""
+        return self._risk.join(pair.posterior.coef, pair.propensity.coef)  # type: ignore[attr-defined]
+
+    def _split(self, theta: Vector) -> Pair:
+        beta, gamma = self._risk.split(theta)
+        return Pair(LogisticPredictor(beta), LogisticPredictor(gamma))
+
+
+class _NegativesMonitor(_LogisticMonitor):
+    """The same where negatives are known: the log-odds of their share d, which have no bounds, join β and γ."""
+
+    def measure(self, pair: Pair) -> tuple[float, float]:
+        risk = self._risk.knowing(self._sample.negative, pair.log_unknown)
+        value, gradient = risk.value_gradient(super()._join(pair))
         # The derivative in the log-odds of d, per row.
         expected = self._sample.weight_of(1.0 - expected_class(self._sample, pair))
         known = self._sample.weight_of(self._sample.negative)
         drift = abs(known + math.expm1(pair.log_unknown) * expected) / risk.total_weight
         return value / risk.total_weight, max(gradient_norm(risk, gradient), drift)
 
-    def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
-        self._begun = [*self._begun, self._join(begun)][-_MEMORY:]
-        self._moves = [*self._moves, self._join(ended) - self._join(begun)][-_MEMORY:]
-        if len(self._moves) < 2:
-            return ended
-        turns = np.diff(self._moves, axis=0).T
-        shares = np.linalg.lstsq(turns, self._moves[-1], rcond=1e-10)[0]
-        theta = self._join(ended) - (np.diff(self._begun, axis=0).T + turns) @ shares
-        pair = self._part(theta)
-        if self.measure(pair)[0] <= value:
-            return pair
-        # Where it misleads, what was learnt so far is of no use either.
-        self._begun, self._moves = self._begun[-1:], self._moves[-1:]
-        return ended
+    def _join(self, pair: Pair) -> Vector:
+        return np.append(super()._join(pair), math.log(math.expm1(-pair.log_unknown)))
 
-    def _join(self, pair: Pair) -> NDArray[np.float64]:
-        """β and γ; where negatives are known also the log-odds of their share d, without bounds as they are."""
-        theta = self._risk.join(pair.posterior.coef, pair.propensity.coef)  # type: ignore[attr-defined]
-        return theta if pair.log_unknown == 0.0 else np.append(theta, math.log(math.expm1(-pair.log_unknown)))
-
-    def _part(self, theta: NDArray[np.float64]) -> Pair:
-        if self._sample.negative is None:
-            beta, gamma = self._risk.split(theta)
-            return Pair(LogisticPredictor(beta), LogisticPredictor(gamma))
-        beta, gamma = self._risk.split(theta[:-1])
+    def _split(self, theta: Vector) -> Pair:
         # log(1 − d) = −log(1 + e^(log-odds of d)).
-        return Pair(LogisticPredictor(beta), LogisticPredictor(gamma), log_unknown=-float(softplus(theta[-1])))
+        return replace(super()._split(theta[:-1]), log_unknown=-float(softplus(theta[-1])))
 
 
-class _AnyWatch:
-    """At rest where the expected classes change no more, on average; nothing is known to extrapolate."""
+class _ClassifierMonitor:
+    """Measures how much the expected classes change on average; nothing is known to extrapolate."""
 
     def __init__(self, sample: Sample) -> None:
         self._sample = sample
@@ -222,8 +235,10 @@ class _AnyWatch:
         sample = self._sample
         a, b = log_odds(sample, pair)
         before, self._expected = self._expected, sample.expected(a, b, pair.log_unknown)
-        unrest = math.inf if before is None else sample.mean(abs(self._expected - before))
-        return observed_loss(sample, a, b, pair.log_unknown), unrest
+        change = math.inf if before is None else sample.mean(abs(self._expected - before))
+        if sample.negative is None:
+            return sample.mean(joint_loss(a, b, sample.labelled)), change
+        return observed_loss(sample, a, b, pair.log_unknown), change
 
-    def ahead(self, begun: Pair, ended: Pair, value: float) -> Pair:
-        return ended
+    def extrapolate(self, start: Pair, end: Pair, value: float) -> Pair:
+        return end

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from propense._inputs.sample import Sample
-from propense._maths.double_logistic import hidden_log_odds, joint_loss
+from propense._maths.double_logistic import hidden_log_odds
 from propense._maths.known_negatives import known_loss
 from propense._maths.logistic import sigmoid
 from propense._risks import JointRisk, PairRisk, cost_of_knowing
@@ -24,11 +24,11 @@ __all__ = [
     "expected_log_unknown",
     "fit_complete",
     "initial_log_unknown",
+    "minimise_with_negatives",
     "observed_loss",
-    "settle",
-    "settle_pair",
 ]
 
+Vector = NDArray[np.float64]
 AnyRisk = TypeVar("AnyRisk", JointRisk, PairRisk)
 
 # log(1 − d) is held above this, the log-odds at which float64 still tells chances from 1.
@@ -46,27 +46,25 @@ def fit_complete(sample: Sample, learner: Learner) -> Model:
 
 
 def initial_log_unknown(sample: Sample) -> float:
-    """log(1 − d) to begin with: that of the smallest d there can be, all the rest being negative; 0 where none are."""
-    if sample.negative is None or sample.is_complete:
+    """log(1 − d) to begin with: that of the smallest possible d, as if all unlabelled rows were negative."""
+    if sample.is_complete:
         return 0.0
     known, rest = sample.weight_of(sample.negative), sample.weight_of(sample.unlabelled)
     return math.log(rest / (known + rest))
 
 
 def expected_log_unknown(sample: Sample, expected: Any) -> float:
-    """log(1 − d) with as many negatives as are expected, the M-step of EM for d; 0 where none are known."""
-    if sample.negative is None:
-        return 0.0
+    """log(1 − d) with as many negatives as are expected, the M-step of EM for d."""
     known = sample.weight_of(sample.negative) / sample.weight_of(1.0 - expected)
     return math.log(max(1.0 - known, math.exp(_LEAST)))
 
 
 def best_log_unknown(sample: Sample, a: Any, b: Any) -> float:
-    """log(1 − d) of the most likely d, the share of the negatives that are known, given y and e; 0 where none are.
+    """log(1 − d) of the most likely d, the share of the negatives that are known, given y and e.
 
     Maximises N·log d + Σ log(y(1−e) + (1−y)(1−d)) over the rows of which nothing is known, a concave function of d.
     """
-    if sample.negative is None or sample.is_complete:
+    if sample.is_complete:
         return 0.0
     known, rest = sample.weight_of(sample.negative), sample.unlabelled
     # h/(1−h) where no negative is known: 1 − t = σ(log(1−d) − hidden) when the share 1 − d of them is left.
@@ -84,45 +82,22 @@ def best_log_unknown(sample: Sample, a: Any, b: Any) -> float:
 
 
 def observed_loss(sample: Sample, a: Any, b: Any, log_unknown: float) -> float:
-    """The mean of −log of the chance of what is known of a row."""
-    if sample.negative is None:
-        return sample.mean(joint_loss(a, b, sample.labelled))
+    """The mean of −log of the chance of what is known of a row: labelled, a known negative, or neither."""
     constant = cost_of_knowing(sample.negative, sample.weights, log_unknown)
     return sample.mean(known_loss(a, b, sample.labelled, sample.negative, log_unknown)) + constant / sample.total_weight
 
 
-def settle(
-    sample: Sample,
-    risk: AnyRisk,
-    start: NDArray[np.float64],
-    search: Callable[[AnyRisk, NDArray[np.float64]], Solution],
-    share: Callable[[NDArray[np.float64]], float],
-    move: Callable[[AnyRisk, float], AnyRisk],
+def minimise_with_negatives(
+    sample: Sample, risk: AnyRisk, start: Vector, solve: Callable[[AnyRisk, Vector], Solution]
 ) -> tuple[Solution, float]:
-    """The minimiser of a risk over coefficients and d, in turn, each of which lowers it; and log(1 − d)."""
-    steps, before = 0, math.inf
+    """The minimiser of a risk over coefficients and d in turn, where either step lowers it; and log(1 − d)."""
+    log_unknown, share, n_iter = initial_log_unknown(sample), math.inf, 0
     for _ in range(_ROUNDS):
-        solution = search(risk, start)
-        steps, start = steps + solution.n_iter, solution.coef
-        log_unknown = share(start)
-        settled = sample.negative is None or abs(math.exp(log_unknown) - before) <= _TOL
-        if settled:
+        solution = solve(risk.knowing(sample.negative, log_unknown), start)
+        n_iter, start = n_iter + solution.n_iter, solution.coef
+        log_unknown = best_log_unknown(sample, *risk.log_odds(start))
+        before, share = share, math.exp(log_unknown)
+        converged = abs(share - before) <= _TOL
+        if converged:
             break
-        before, risk = math.exp(log_unknown), move(risk, log_unknown)
-    return replace(solution, n_iter=steps, converged=solution.converged and settled), log_unknown
-
-
-def settle_pair(
-    sample: Sample,
-    risk: PairRisk,
-    start: NDArray[np.float64],
-    search: Callable[[PairRisk, NDArray[np.float64]], Solution],
-) -> tuple[Solution, float]:
-    """`settle` of both predictors at once."""
-
-    def share(theta: NDArray[np.float64]) -> float:
-        if sample.negative is None:
-            return 0.0
-        return best_log_unknown(sample, *(sample.design.matvec(coef) for coef in risk.split(theta)))
-
-    return settle(sample, risk, start, search, share, lambda risk, log_unknown: risk.holding(log_unknown))
+    return replace(solution, n_iter=n_iter, converged=solution.converged and converged), log_unknown

@@ -12,10 +12,14 @@ from sklearn.pipeline import Pipeline
 
 from propense._designs import Design
 from propense._maths.linear import places
-from propense._steps.logistic import fit_logistic
+from propense._risks import LogisticRisk
+from propense._solvers import SOLVERS, Solution
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Predictor
 
-__all__ = ["Learner"]
+__all__ = ["Learner", "fit_logistic"]
+
+# For the fits inside methods: more digits than anything shows.
+_TOL, _STEPS = 1e-10, 1000
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,21 @@ class Learner:
         coef = np.zeros(design.shape[1])
         coef[where] = solution.coef
         return LogisticPredictor(coef), solution.converged
+
+
+def fit_logistic(
+    design: Design,
+    targets: Any,
+    weights: Any,
+    *,
+    ridge: float | NDArray[np.float64],
+    intercept_ridge: float = 0.0,
+    start: NDArray[np.float64] | None = None,
+) -> Solution:
+    """Minimise the logistic loss of `targets` in [0, 1] plus ½·ridge·‖coef‖²; ridge = 1 is scikit-learn's C = 1."""
+    p = design.shape[1]
+    risk = LogisticRisk(design, targets, weights=weights, ridge=ridge, intercept_ridge=intercept_ridge)
+    return SOLVERS["newton"](risk, np.zeros(p) if start is None else start, tol=_TOL, max_iter=_STEPS)
 
 
 def _fit_classifier(classifier: Any, design: Design, targets: Any, weights: Any) -> Any:

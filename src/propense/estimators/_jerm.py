@@ -1,9 +1,10 @@
 """JERM: joint empirical risk minimisation (Rejchel, Teisseyre, Mielniczuk 2024, Algorithm 1)."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._diagnostics.doubts import all_likely, doubt_of
 from propense._inputs.options import Choice, ClassifierOption, Count, Number, Option, Seed
@@ -12,9 +13,8 @@ from propense._maths.double_logistic import halfway_to_certain, hidden_log_odds
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
 from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
-from propense._steps.learners import Learner
+from propense._steps.learners import Learner, fit_logistic
 from propense._steps.likely_positives import best_rows, fit_propensity_on, rows_above, rows_from
-from propense._steps.logistic import fit_logistic, solver_named
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, Predictor
 from propense._steps.spies import Spies, find_spies, spy_threshold
@@ -144,7 +144,7 @@ class JERM(BasePUClassifier):
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "variant": Choice(("published", "paper")),
-        "solver": Choice(("auto", *SOLVERS)),
+        "solver": Choice(tuple(SOLVERS)),
         "ridge": Number(0.0),
         "propensity_ridge": Number(0.0),
         "propensity_estimator": ClassifierOption(),
@@ -195,8 +195,14 @@ class JERM(BasePUClassifier):
         spies = find_spies(sample, self.spy_sample, self.random_state)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
-        known = {"negative": sample.negative, "log_unknown": initial_log_unknown(sample)}
-        risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge, **known)
+        risk, log_unknown = (
+            JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge),
+            0.0,
+        )
+        if sample.negative is not None:
+            log_unknown = initial_log_unknown(sample)
+            risk = risk.knowing(sample.negative, log_unknown)
+        solve = self._solver()
         learner = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         beta = np.zeros(design.shape[1])
         model: Predictor = LogisticPredictor(naive.coef)
@@ -205,9 +211,9 @@ class JERM(BasePUClassifier):
         shares: list[float] = []
         repeats = False
         while not repeats and len(risks) < self.max_iter:
-            solution = self._class_step(risk, beta)
+            solution = solve(risk, beta)
             class_log_odds = sample.log_odds(LogisticPredictor(solution.coef))
-            before, likely = likely, design.hold(self._likely(sample, spies, class_log_odds, propensity))
+            before, likely = likely, design.hold(self._likely_positives(sample, spies, class_log_odds, propensity))
             risks.append(solution.value / sample.total_weight)
             shares.append(sample.mean(sample.labelled | likely))
             # γ is a function of P̂, so e repeats where P̂ does; e alone repeating is no fixed point yet.
@@ -215,26 +221,26 @@ class JERM(BasePUClassifier):
             repeats = same and np.array_equal(solution.coef, beta)
             beta = solution.coef
             if not same:
-                model, settled = fit_propensity_on(sample, likely, learner, model)
+                model, fitted = fit_propensity_on(sample, likely, learner, model)
                 propensity = sample.log_odds(model)
-            log_unknown = best_log_unknown(sample, class_log_odds, propensity)
-            if not same or sample.negative is not None:
-                risk = risk.holding(propensity, log_unknown)
+                risk = risk.holding(propensity)
+            if sample.negative is not None:
+                log_unknown = best_log_unknown(sample, class_log_odds, propensity)
+                risk = risk.knowing(sample.negative, log_unknown)
         self.spies_ = sample.numbers(np.unique(spies.rows))
         self.positives_path_ = np.asarray(shares)
-        converged = repeats and settled and solution.converged
+        converged = repeats and fitted and solution.converged
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or SAREM beside it."))
         return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, log_unknown)
 
-    def _class_step(self, risk: JointRisk, beta: NDArray[np.float64]) -> Solution:
-        """β given e (line 5)."""
-        solver = "mm" if (self.variant, self.solver) == ("published", "auto") else solver_named(self.solver)
-        early = self.variant == "published" and solver == "mm"
+    def _solver(self) -> Callable[..., Solution]:
+        """What finds β given e (line 5)."""
+        early = self.variant == "published" and self.solver in ("auto", "mm")
         tol = (0.01 if early else 1e-8) if self.tol is None else self.tol
         max_iter = (200 if early else 1000) if self.max_steps is None else self.max_steps
-        return (mm_early if early else SOLVERS[solver])(risk, beta, tol=tol, max_iter=max_iter)
+        return partial(mm_early if early else SOLVERS[self.solver], tol=tol, max_iter=max_iter)
 
-    def _likely(self, sample: Sample, spies: Spies, class_log_odds: Any, propensity: Any) -> Any:
+    def _likely_positives(self, sample: Sample, spies: Spies, class_log_odds: Any, propensity: Any) -> Any:
         """The unlabelled part of P̂ (lines 7 and 8)."""
         hidden = sample.design.hold(hidden_log_odds(class_log_odds, propensity))
         threshold = spy_threshold(sample, spies, hidden, self.spy_quantile)

@@ -1,5 +1,6 @@
 """The minimiser of the joint risk over both predictors at once: eq. (8) of Rejchel, Teisseyre and Mielniczuk (2024)."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,9 +15,8 @@ from propense._inputs.sample import Sample
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
-from propense._steps.known_negatives import fit_complete, initial_log_unknown, settle_pair
-from propense._steps.learners import Learner
-from propense._steps.logistic import fit_logistic, solver_named
+from propense._steps.known_negatives import fit_complete, minimise_with_negatives
+from propense._steps.learners import Learner, fit_logistic
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
 from propense.estimators._base import BasePUClassifier
@@ -113,7 +113,7 @@ class JointMLE(BasePUClassifier):
         "ridge": Number(0.0),
         "radius": Number(0.0, optional=True),
         "n_starts": Count(),
-        "solver": Choice(("auto", *SOLVERS)),
+        "solver": Choice(tuple(SOLVERS)),
         "tol": Number(0.0),
         "max_iter": Count(),
         "random_state": Seed(),
@@ -148,7 +148,7 @@ class JointMLE(BasePUClassifier):
         if self.radius is None and sample.is_complete:
             return self._fit_complete(sample)
         risk = self._risk(sample)
-        found = [settle_pair(sample, risk, risk.join(*start), self._search) for start in self._starts(sample)]
+        found = [self._minimise(sample, risk, risk.join(*start)) for start in self._starts(sample)]
         found.sort(key=lambda each: each[0].value)
         solutions = [solution for solution, _ in found]
         pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]
@@ -178,8 +178,6 @@ class JointMLE(BasePUClassifier):
             sample.design,
             sample.labelled,
             columns=sample.propensity_columns,
-            negative=sample.negative,
-            log_unknown=initial_log_unknown(sample),
             weights=sample.weights,
             ridge=self.ridge,
             propensity_ridge=self.ridge,
@@ -209,10 +207,13 @@ class JointMLE(BasePUClassifier):
             starts.append((0.5 * naive + apart, 0.5 * naive - apart))
         return starts
 
-    def _search(self, risk: PairRisk, start: Vector) -> Solution:
-        if self.radius is not None:
-            return projected(risk, start, radius=self.radius, tol=self.tol, max_iter=self.max_iter)
-        return SOLVERS[solver_named(self.solver)](risk, start, tol=self.tol, max_iter=self.max_iter)
+    def _minimise(self, sample: Sample, risk: PairRisk, start: Vector) -> tuple[Solution, float]:
+        """The minimum next to `start`, and log(1 − d) where the share d of the negatives is known."""
+        search = SOLVERS[self.solver] if self.radius is None else partial(projected, radius=self.radius)
+        solve = partial(search, tol=self.tol, max_iter=self.max_iter)
+        if sample.negative is None:
+            return solve(risk, start), 0.0
+        return minimise_with_negatives(sample, risk, start, solve)
 
     def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
         """The factor of larger ℓ1 norm first, and which it was."""

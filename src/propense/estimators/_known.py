@@ -1,6 +1,7 @@
 """The class alone, where the propensity is known."""
 
 import warnings
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,9 +13,8 @@ from propense._maths.arrays import Rows
 from propense._maths.logistic import logit
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS
-from propense._steps.known_negatives import best_log_unknown, initial_log_unknown, settle
+from propense._steps.known_negatives import minimise_with_negatives
 from propense._steps.learners import Learner
-from propense._steps.logistic import solver_named
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, Predictor, certain
 from propense.estimators._logistic import LogisticClassifier
@@ -139,29 +139,16 @@ class KnownPropensity(LogisticClassifier):
     def _fit(self, sample: Sample) -> Model:
         if sample.negative is None:
             return super()._fit(sample)
-        design, b = sample.design, sample.design.hold(logit(sample.propensity))
-        solution, log_unknown = settle(
-            sample,
-            self._risk(sample),
-            np.zeros(design.shape[1]),
-            lambda risk, start: SOLVERS[solver_named(self.solver)](risk, start, tol=self.tol, max_iter=self.max_iter),
-            lambda coef: best_log_unknown(sample, design.matvec(coef), b),
-            lambda risk, log_unknown: risk.holding(b, log_unknown),
-        )
+        solve = partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
+        start = np.zeros(sample.design.shape[1])
+        solution, log_unknown = minimise_with_negatives(sample, self._risk(sample), start, solve)
         posterior, propensity = self._predictors(sample, solution.coef)
         path = [solution.value / sample.total_weight]
         return Model(posterior, propensity, max(solution.n_iter, 1), solution.converged, path, log_unknown=log_unknown)
 
     def _risk(self, sample: Sample) -> JointRisk:
-        return JointRisk(
-            sample.design,
-            sample.labelled,
-            logit(sample.propensity),
-            negative=sample.negative,
-            log_unknown=initial_log_unknown(sample),
-            weights=sample.weights,
-            ridge=self.ridge,
-        )
+        held = logit(sample.propensity)
+        return JointRisk(sample.design, sample.labelled, held, weights=sample.weights, ridge=self.ridge)
 
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
         if bool((sample.propensity == 1.0).all()):

@@ -28,7 +28,6 @@ from propense._steps.em import (
     refit_em,
     stopped_short,
 )
-from propense._steps.known_negatives import initial_log_unknown
 from propense._steps.learners import Learner
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
@@ -183,7 +182,7 @@ class LBE(BasePUClassifier):
             # explain, and the rounds would stay there.
             return balanced_start(sample, learners)
         naive, _ = learners.posterior.fit(sample.design, sample.labelled, sample.weights)
-        return Pair(naive, LogisticPredictor(np.zeros(sample.design.shape[1])), log_unknown=initial_log_unknown(sample))
+        return Pair(naive, LogisticPredictor(np.zeros(sample.design.shape[1])))
 
     def _fit_published(self, sample: Sample, ridge: float, propensity_ridge: float, rounds: int) -> Model:
         design, labelled, weights = sample.design, sample.labelled, sample.weights

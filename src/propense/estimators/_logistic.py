@@ -9,7 +9,6 @@ from propense._inputs.options import Choice, Count, Number, Option
 from propense._inputs.sample import Sample
 from propense._risks import LogisticRisk, Risk
 from propense._solvers import SOLVERS
-from propense._steps.logistic import solver_named
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, Predictor, certain
 from propense.estimators._base import BasePUClassifier
@@ -23,7 +22,7 @@ class LogisticClassifier(BasePUClassifier):
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "ridge": Number(0.0),
-        "solver": Choice(("auto", *SOLVERS)),
+        "solver": Choice(tuple(SOLVERS)),
         "tol": Number(0.0),
         "max_iter": Count(),
     }
@@ -45,8 +44,7 @@ class LogisticClassifier(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         start = np.zeros(sample.design.shape[1])
-        solve = SOLVERS[solver_named(self.solver)]
-        solution = solve(self._risk(sample), start, tol=self.tol, max_iter=self.max_iter)
+        solution = SOLVERS[self.solver](self._risk(sample), start, tol=self.tol, max_iter=self.max_iter)
         posterior, propensity = self._predictors(sample, solution.coef)
         return Model(
             posterior,

@@ -1,9 +1,12 @@
 """PUClassifier: the estimator to reach for first."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propense._designs import column_scales
@@ -12,13 +15,13 @@ from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_d
 from propense._inputs.options import Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float
-from propense._maths.logistic import logit
-from propense._solvers import SOLVERS
-from propense._steps.known_negatives import fit_complete
-from propense._steps.label_curve import Curve, CurveFitter, readings
+from propense._maths.logistic import logit, sigmoid
+from propense._risks import LogisticRisk, PairRisk
+from propense._solvers import SOLVERS, Solution
+from propense._steps.known_negatives import fit_complete, minimise_with_negatives
 from propense._steps.learners import Learner
 from propense._steps.model import Model
-from propense._steps.predictors import Predictor
+from propense._steps.predictors import LogisticPredictor, Predictor, ProductPredictor
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["PUClassifier"]
@@ -26,6 +29,13 @@ __all__ = ["PUClassifier"]
 # What e gets of the steepness along βᵀx is 2k⁴/(1 + 2k⁴), k being the height: next to nothing where the curve of the
 # labels levels off at a half, two thirds where it climbs to 1.
 _CLIMB, _POWER = 2.0, 4
+# The tolerance of the regression that the searches start from.
+_ROUGH = 1e-3
+# The ridge on e's log-odds at the mean row: keeps the height of the curve off 1, where nothing would stop it.
+_LEVEL_RIDGE = 1.0
+_NONE = np.empty(0, dtype=np.intp)
+
+Vector = NDArray[np.float64]
 
 
 class PUClassifier(BasePUClassifier):
@@ -132,7 +142,7 @@ class PUClassifier(BasePUClassifier):
         "ridge": Number(0.0),
         "shrinkage": Number(0.0),
         "share": Number(0.0, 0.95, optional=True),
-        "solver": Choice(("auto", *SOLVERS)),
+        "solver": Choice(tuple(SOLVERS)),
         "tol": Number(0.0),
         "max_iter": Count(),
         "random_state": Seed(),
@@ -164,11 +174,13 @@ class PUClassifier(BasePUClassifier):
     def _fit(self, sample: Sample) -> Model:
         if sample.is_complete:
             return self._fit_complete(sample)
-        curve = self._fitter().fit(sample)
+        curve = self._fit_curve(sample)
         share = self._share(sample, curve)
-        self.diagnosis_ = found = self._diagnose(sample, curve, share)
+        # Refits to resampled rows do not need it.
+        stability = math.nan if self._begin is not None else self._stability(sample, curve, share)
+        self.diagnosis_ = found = curve.diagnose(sample, share, stability)
         return Model(
-            *readings(curve.beta, curve.gamma, share),
+            *_predictors(curve.beta, curve.gamma, share),
             n_iter=max(curve.free.n_iter, 1),
             converged=curve.constant.converged and curve.free.converged,
             risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
@@ -187,10 +199,44 @@ class PUClassifier(BasePUClassifier):
         model = fit_complete(sample, Learner(ridge=self.ridge * squares))
         return replace(model, risk_path=2 * model.risk_path)
 
-    def _fitter(self) -> CurveFitter:
-        return CurveFitter(self.ridge, self.shrinkage, self.solver, self.tol, self.max_iter)
+    def _fit_curve(self, sample: Sample) -> "_Curve":
+        """The curve of the labels with e constant, then with e free from there."""
+        design, columns = sample.design, sample.propensity_columns
+        p, scales = design.shape[1], column_scales(design, sample.weights)
+        naive = LogisticRisk(design, sample.labelled, weights=sample.weights, ridge=self.ridge * scales[1])
+        start = SOLVERS["newton"](naive, np.zeros(p), tol=_ROUGH, max_iter=self.max_iter).coef
+        risk = self._risk(sample, scales, _NONE)
+        constant, log_unknown = self._minimise(sample, risk, risk.join(start, np.zeros(p)))
+        beta, gamma = risk.split(constant.coef)
+        if columns is not None and not len(columns):
+            return _Curve(constant, constant, beta, gamma, 0, log_unknown)
+        risk = self._risk(sample, scales, columns)
+        free, log_unknown = self._minimise(sample, risk, risk.join(beta, gamma))
+        return _Curve(constant, free, *risk.split(free.coef), len(free.coef) - p - 1, log_unknown)
 
-    def _share(self, sample: Sample, curve: Curve) -> float:
+    def _risk(self, sample: Sample, scales: tuple[Vector, Vector], columns: NDArray[np.intp] | None) -> PairRisk:
+        """The risk of the labels, with e's slopes over `columns`; `scales` are the means and variances of all."""
+        means, squares = scales
+        # Named columns are knowledge that labels cannot give: no shrinkage then.
+        shrunk = self.shrinkage * math.sqrt(sample.total_weight) * squares
+        return PairRisk(
+            sample.design,
+            sample.labelled,
+            columns=columns,
+            weights=sample.weights,
+            ridge=self.ridge * squares,
+            propensity_ridge=shrunk if columns is None else self.ridge * squares[columns],
+            level=math.sqrt(_LEVEL_RIDGE) * np.append(1.0, means),
+        )
+
+    def _minimise(self, sample: Sample, risk: PairRisk, start: Vector) -> tuple[Solution, float]:
+        """The minimum next to `start`, and log(1 − d) where the share d of the negatives is known."""
+        solve = partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
+        if sample.negative is None:
+            return solve(risk, start), 0.0
+        return minimise_with_negatives(sample, risk, start, solve)
+
+    def _share(self, sample: Sample, curve: "_Curve") -> float:
         """What e gets of the steepness along βᵀx."""
         if self.share is not None:
             return float(self.share)
@@ -200,22 +246,7 @@ class PUClassifier(BasePUClassifier):
         climb = _CLIMB * curve.height**_POWER
         return climb / (1.0 + climb)
 
-    def _diagnose(self, sample: Sample, curve: Curve, share: float) -> Diagnosis:
-        """What the answer rests on."""
-        free = curve.beta, curve.gamma
-        pairs = (*curve.flat, 0.0), (*free, 0.0), (*free, 0.5), (*free, share)
-        priors = [_prior(sample, *readings(*pair), curve.log_unknown) for pair in pairs]
-        return Diagnosis(
-            height=curve.height,
-            share=share,
-            evidence=curve.evidence,
-            alignment=curve.alignment(sample),
-            priors=dict(zip(READINGS, priors, strict=True)),
-            # A refit to resampled rows is not asked for it.
-            stability=math.nan if self._begin is not None else self._stability(sample, curve, share),
-        )
-
-    def _stability(self, sample: Sample, curve: Curve, share: float) -> float:
+    def _stability(self, sample: Sample, curve: "_Curve", share: float) -> float:
         """The part of the rows on which fits to two random halves of them agree; NaN where a half has no label."""
         halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
         calls = []
@@ -223,8 +254,9 @@ class PUClassifier(BasePUClassifier):
             half = sample.part(sample.design.send(mask))
             if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
-            beta, gamma, log_unknown = self._fitter().again(half, curve)
-            posterior, propensity = readings(beta, gamma, share)
+            risk = self._risk(half, column_scales(half.design, half.weights), half.propensity_columns)
+            found, log_unknown = self._minimise(half, risk, curve.free.coef)
+            posterior, propensity = _predictors(*risk.split(found.coef), share)
             calls.append(sample.log_odds(posterior) > logit(_prior(half, posterior, propensity, log_unknown)))
         return sample.mean(as_float(calls[0] == calls[1]))
 
@@ -237,6 +269,66 @@ class PUClassifier(BasePUClassifier):
             f"PUClassifier stopped after {self.n_iter_} steps short of tol={self.tol:g}. Raise max_iter, tol, ridge or "
             "shrinkage."
         )
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """P(S=1 | x) = σ(βᵀx)·σ(γᵀx), found with e constant, and with e free from there; `slopes` of e were free."""
+
+    constant: Solution
+    free: Solution
+    beta: Vector
+    gamma: Vector
+    slopes: int
+    log_unknown: float
+
+    @property
+    def flat(self) -> tuple[Vector, Vector]:
+        """β and γ with e constant."""
+        p = len(self.beta)
+        return self.constant.coef[:p], np.append(self.constant.coef[p], np.zeros(p - 1))
+
+    @property
+    def height(self) -> float:
+        """Where the curve levels off if e is constant."""
+        return float(sigmoid(self.flat[1][0]))
+
+    @property
+    def evidence(self) -> float:
+        """For an e of its own: twice the fall of the risk, less 2 for each slope."""
+        return 2.0 * (self.constant.value - self.free.value - self.slopes)
+
+    def alignment(self, sample: Sample) -> float:
+        """The correlation of γᵀx with βᵀx over the rows; 0 where either is constant."""
+        a, b = (sample.log_odds(LogisticPredictor(each)) for each in (self.beta, self.gamma))
+        raw = sample.mean(a * a), sample.mean(b * b)
+        a, b = a - sample.mean(a), b - sample.mean(b)
+        variances = sample.mean(a * a), sample.mean(b * b)
+        # What is left of a constant is rounding.
+        if any(variance <= 1e-12 * square for variance, square in zip(variances, raw, strict=True)):
+            return 0.0
+        return sample.mean(a * b) / math.sqrt(variances[0] * variances[1])
+
+    def diagnose(self, sample: Sample, share: float, stability: float) -> Diagnosis:
+        """What an answer with this share rests on."""
+        free = self.beta, self.gamma
+        pairs = (*self.flat, 0.0), (*free, 0.0), (*free, 0.5), (*free, share)
+        priors = [_prior(sample, *_predictors(*pair), self.log_unknown) for pair in pairs]
+        return Diagnosis(
+            height=self.height,
+            share=share,
+            evidence=self.evidence,
+            alignment=self.alignment(sample),
+            priors=dict(zip(READINGS, priors, strict=True)),
+            stability=stability,
+        )
+
+
+def _predictors(beta: Vector, gamma: Vector, share: float) -> tuple[Predictor, Predictor]:
+    """y and e where e gets `share` of the steepness along βᵀx."""
+    if share == 0.0:
+        return LogisticPredictor(beta), LogisticPredictor(gamma)
+    return ProductPredictor(beta, 1.0 - share, gamma, 0.0), ProductPredictor(gamma, 1.0, beta, share)
 
 
 def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, log_unknown: float) -> float:

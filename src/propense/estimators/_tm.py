@@ -144,12 +144,12 @@ class TM(BasePUClassifier):
         propensity, _ = Learner(self.estimator, self.propensity_ridge).fit(design, labelled, sample.weights)
         chance = sample.log_odds(propensity)
         a, b, product = chance + math.log(2.0), halfway_to_certain(chance), sigmoid(chance)
-        log_unknown = initial_log_unknown(sample)
+        log_unknown = 0.0 if sample.negative is None else initial_log_unknown(sample)
         posterior: Predictor | None = None
         risks: list[float] = []
         shares: list[float] = []
-        settled = False
-        while not settled and len(risks) < self.max_iter:
+        converged = False
+        while not converged and len(risks) < self.max_iter:
             posterior, fitted = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
             a = sample.log_odds(posterior)
             likely = design.hold(rows_above(sample, sigmoid(a), self._threshold(sample, sigmoid(a))))
@@ -158,15 +158,16 @@ class TM(BasePUClassifier):
             risks.append(sample.mean(joint_loss(a, b, labelled)))
             shares.append(sample.mean(labelled | likely))
             before, product = product, design.hold(sigmoid(label_log_odds(a, b)))
-            settled = sample.mean(abs(product - before)) <= self.tol
+            converged = sample.mean(abs(product - before)) <= self.tol
             # e ≥ s is a law that a regression on the likely positives alone may break.
             b = design.hold(namespace(b).where(b > chance, b, chance))
             chance = design.hold(label_log_odds(a, b))
-            log_unknown = best_log_unknown(sample, a, b)
+            if sample.negative is not None:
+                log_unknown = best_log_unknown(sample, a, b)
         posterior, _ = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
         self.positives_path_ = np.asarray(shares)
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Try SAREM beside it, or take fewer columns."))
-        return Model(posterior, propensity, len(risks), settled and fitted and also, risks, doubts, log_unknown)
+        return Model(posterior, propensity, len(risks), converged and fitted and also, risks, doubts, log_unknown)
 
     @staticmethod
     def _threshold(sample: Sample, values: Any) -> float:
