@@ -1,7 +1,7 @@
-"""How often 95 % intervals hold the truth, where the model holds and where it does not.
+"""How often 95 % intervals contain the truth, where the model holds and where it does not.
 
-Four standard normal columns; y(x) is on the first two, e(x) on the last two, unless the truth says otherwise. Coverage
-in percent, of y, e and h the mean over twenty fixed rows; the truth of the prevalence is that of the population.
+Four standard normal columns; y(x) depends on the first two, e(x) on the last two, unless stated otherwise. Coverage
+in percent; for y, e and h the mean over twenty fixed rows. The true prevalence is that of the population.
 Run: ``python benchmarks/coverage.py [--only NAME …] [--sets 300] [--resamples 200] [--jobs 2]``.
 """
 
@@ -49,7 +49,7 @@ class Case:
     propensity: Score = own_score
     n: int = 2000
     hows: tuple[str, ...] = ("bootstrap", "sandwich")
-    # A share of the data sets, where the point is made by fewer.
+    # The share of the data sets to use, where fewer suffice.
     share: float = 1.0
 
 
@@ -115,7 +115,7 @@ def judge(found: Intervals, truth: dict[str, Any]) -> Found:
 
 
 def main() -> None:
-    """Print a Markdown table, a line when it is known."""
+    """Print a Markdown table, line by line as results come in."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--sets", type=int, default=300)

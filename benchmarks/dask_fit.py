@@ -1,13 +1,13 @@
 """JERM on a folder of Parquet files larger than the memory of its cluster, against reading the files once.
 
-Two worker processes of one thread and 1.5 GB each. What is printed: the time to read the data once (the sum of every
-block, which no pass can do without), the fit, how many passes over the data it made, and the fit's time as a multiple
-of that many readings; what came to the client, and the most memory that a worker held. Where the data fit in this
-process the coefficients are compared with those of NumPy, else with the direction of the truth. About an eighth of the
-rows are labelled, and the spies of 2 000 of them are looked for.
+Two worker processes of one thread and 1.5 GB each. Printed are the time to read the data once (the sum of every block,
+the minimum for any pass), the time of the fit, its number of passes over the data, and its time as a multiple of that
+many readings; then the bytes sent to the client and the peak memory of a worker. If the data fit in this process, the
+coefficients are compared with those of NumPy, otherwise with the true direction. About an eighth of the rows are
+labelled, and spies are searched for 2 000 of them.
 
-Run: ``python benchmarks/dask_fit.py --folder DIR`` (4 GB of files, written first and used again; a quarter of an hour
-on 2 cores), or with ``--rows 200000 --columns 20 --pieces 10`` for a look.
+Run: ``python benchmarks/dask_fit.py --folder DIR`` (4 GB of files, written first and reused; a quarter of an hour
+on 2 cores), or with ``--rows 200000 --columns 20 --pieces 10`` for a quick look.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def write(folder: Path, rows: int, columns: int, pieces: int, labelled: int) -> 
 
 
 def count_passes(client: Client) -> Counter[str]:
-    """From now on, how often X is gone through, and the bytes that come to the client."""
+    """Count from now on the passes over X and the bytes sent to the client."""
     counts: Counter[str] = Counter()
     join, matvec, gather = Blocks.join, DaskDesign.matvec, client.gather
 
@@ -76,7 +76,7 @@ def count_passes(client: Client) -> Counter[str]:
 
 
 def read_once(X: Any, number: int) -> float:
-    """Seconds to read every block and sum its entries; the number keeps Dask from remembering the last time."""
+    """Seconds to read every block and sum its entries; the number keeps Dask from reusing the last result."""
     begun = time.perf_counter()
     X.map_partitions(_total, number, meta=(None, float)).compute()
     return time.perf_counter() - begun
@@ -87,7 +87,7 @@ def _total(block: Any, number: int) -> float:
 
 
 def peak() -> float:
-    """The most memory this process has held, in MB."""
+    """Peak memory of this process, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 

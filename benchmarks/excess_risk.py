@@ -1,7 +1,7 @@
 """Theorem 1 of the paper by simulation: the excess risk Q(θ̂) − Q(θ*) of eq. (8) against √(log p / n).
 
 Double-logistic data in which y depends on five features and e on five others, whatever p; θ̂ minimises Qₙ over the ℓ1
-ball whose radius is |θ*|₁. The excess is the mean over fresh rows of the divergence between the true chance of a
+ball whose radius is |θ*|₁. The excess is the mean over new rows of the divergence between the true probability of a
 label and the estimated one, which is Q(θ̂) − Q(θ*) without the noise of drawn labels.
 
 Run as ``python benchmarks/excess_risk.py [--repeats 10] [--out docs/benchmarks]``; the plot needs matplotlib.
@@ -48,7 +48,7 @@ def excess_risk(n: int, p: int, seed: int) -> float:
         (X @ beta[1:] + beta[0], X @ gamma[1:] + gamma[0]),
         (X @ model.coef_[0] + model.intercept_, X @ model.propensity_coef_[0] + model.propensity_intercept_),
     ]
-    # E φ(a, b, S) given x, S being 1 with the true chance.
+    # E φ(a, b, S) given x, where S is 1 with the true probability.
     chance = 1 / (1 + np.exp(-pairs[0][0])) / (1 + np.exp(-pairs[0][1]))
     yes, no = np.ones(FRESH, dtype=bool), np.zeros(FRESH, dtype=bool)
     best, ours = (chance * joint_loss(a, b, yes) + (1 - chance) * joint_loss(a, b, no) for a, b in pairs)

@@ -1,8 +1,9 @@
-"""PUClassifier beside JERM and EM where the truth is known, and what it costs: `python benchmarks/first_choice.py`.
+"""PUClassifier compared with JERM and EM on a known truth, and its cost: `python benchmarks/first_choice.py`.
 
-2 000 rows of ten normal features for fit, 20 000 fresh ones for balanced accuracy; y(x) is logistic in five of the
-features. The ways of labelling: e(x) on the other five; steeply or weakly along the class score; constant; falling with
-the class score. Then seconds beside one logistic regression of scikit-learn's on the same 50 000 × 30 rows, in turns.
+2 000 rows of ten normal features to fit, 20 000 new ones for balanced accuracy; y(x) is logistic in five of the
+features. Labelling: e(x) depends on the other five; rises steeply or weakly with the class score; is constant; falls
+with the class score. Then the seconds of a fit and of scikit-learn's logistic regression, in alternation, on the same
+50 000 × 30 rows.
 """
 
 import argparse
@@ -40,7 +41,7 @@ METHODS: dict[str, Callable[[], Any]] = {
 
 
 def accuracy(make: Callable[[], Any], world: str, seed: int) -> float:
-    """Balanced accuracy on fresh rows."""
+    """Balanced accuracy on new rows."""
     data, fresh = (
         make_double_logistic(n, P, random_state=each, **WORLDS[world])
         for n, each in ((2000, seed), (20_000, 999 + seed))
@@ -51,14 +52,14 @@ def accuracy(make: Callable[[], Any], world: str, seed: int) -> float:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """What `work` takes."""
+    """The seconds that `work` takes."""
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
 
 
 def cost(n: int, p: int, turns: int) -> None:
-    """The least seconds of each, over turns."""
+    """The fewest seconds of each, over the repeats."""
     data = make_double_logistic(n, p, random_state=0)
     pairs = [
         (

@@ -1,11 +1,11 @@
-"""JERM on a device: how near a pass over X comes to the device's memory, the whole fit in its parts, and its exactness.
+"""JERM on a device: the speed of a pass over X against the device's memory, a complete fit in its parts, and exactness.
 
 X is standard normal in float32; the labels are those of two logistic models in unrelated directions. The share of a
 pass is the bytes of X over its time, against the bytes read and written per second by a copy on the same device.
-Exactness is checked first, against NumPy on the same numbers; a check that fails makes the command fail.
+Exactness is checked first, against NumPy on the same numbers; if a check fails, the command fails.
 
-Run: ``python benchmarks/gpu.py --out gpu.md`` on a machine with CUDA (three minutes on an H200), and anywhere in small:
-``python benchmarks/gpu.py --rows 20000 --columns 32 --labelled 1000``.
+Run: ``python benchmarks/gpu.py --out gpu.md`` on a machine with CUDA (three minutes on an H200), or anywhere on a
+smaller scale: ``python benchmarks/gpu.py --rows 20000 --columns 32 --labelled 1000``.
 """
 
 import argparse
@@ -64,7 +64,7 @@ class Report:
 
 
 def wait(device: Any) -> None:
-    """Until the device has done what it was told."""
+    """Wait until the device has finished."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
@@ -82,7 +82,7 @@ def seconds(work: Callable[[], Any], device: Any, *, runs: int = 5) -> float:
 
 
 def make_problem(n: int, p: int, labelled: int, device: Any, *, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """X of float32, and about so many labels."""
+    """X of float32, and about this many labels."""
     random = torch.Generator(device).manual_seed(seed)
     X = torch.randn((n, p), generator=random, device=device)
     beta, gamma = (torch.randn(p, generator=random, device=device) / math.sqrt(p) for _ in range(2))
@@ -103,7 +103,7 @@ def copy_rate(X: Tensor) -> float:
 
 
 def formulas(design: TorchDesign, labelled: Tensor, coef: Any) -> dict[str, tuple[Any, list[Tensor]]]:
-    """What JERM sums, with rows as it has them."""
+    """The sums that JERM computes, with its rows."""
     other = design.matvec(0.5 * coef)
     return {
         "logistic": (LOGISTIC, [labelled.double()]),
@@ -162,7 +162,7 @@ def stopwatch(device: Any) -> Iterator[dict[str, list[float]]]:
 
 
 def measure_fit(report: Report, X: Tensor, labelled: Tensor) -> None:
-    """The whole fit, then once more with a stopwatch on its parts."""
+    """The complete fit, then once more with its parts timed."""
     device = X.device
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -279,7 +279,7 @@ def tune(report: Report, X: Tensor, labelled: Tensor) -> None:
 
 
 def measure_nearest(report: Report, X: Tensor, labelled: Tensor) -> None:
-    """The search for spies, whole, then the share of what it is made of."""
+    """The complete search for spies, then the share of its parts."""
     design = as_design(X)
     took = seconds(lambda: design.nearest(labelled, ~labelled), X.device, runs=1)
     work = 2 * float(labelled.sum()) * float((~labelled).sum()) * X.shape[1]
@@ -297,7 +297,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["checks", "passes", "spies", "fit"], action="append")
     options = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu", 0 if torch.cuda.is_available() else None)
-    # Problems this small need not come to rest.
+    # Problems this small need not converge.
     warnings.simplefilter("ignore")
     report, only = Report(), options.only or ["checks", "passes", "spies", "fit"]
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "CPU"

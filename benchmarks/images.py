@@ -1,8 +1,8 @@
-"""The paper's timing: JERM beside LBE on the features of CIFAR10 and MNIST, labels by S1, c = ½.
+"""The paper's timing: JERM and LBE on the features of CIFAR10 and MNIST, labels by S1, c = ½.
 
 Both are fitted one after the other to the same rows, once with every column of the features and once with the thirty
-that the protocol chooses. LBE is the published form, whose 21 000 gradient steps are its budget, and the whole EM. The
-features come from the data home, `PROPENSE_DATA`.
+that the protocol chooses. LBE is run in its published variant, with a budget of 21 000 gradient steps, and as the
+complete EM. The features come from the data folder, `PROPENSE_DATA`.
 
 Run as ``python benchmarks/images.py [NAME …]``.
 """

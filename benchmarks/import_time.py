@@ -1,4 +1,4 @@
-"""The time to import propense, beside that of scikit-learn's linear models, which it needs anyway.
+"""The time to import propense, next to that of scikit-learn's linear models, which it needs anyway.
 
 Run: ``python benchmarks/import_time.py`` (a few seconds).
 """
@@ -11,7 +11,7 @@ MODULES = ("numpy", "sklearn.linear_model", "propense")
 
 
 def fastest(module: str, repeats: int = 7) -> float:
-    """Seconds to import a module in a fresh interpreter, beyond the interpreter's own start; the best of several."""
+    """Seconds to import a module in a new interpreter, without the interpreter's own start; the best of several."""
 
     def run(code: str) -> float:
         start = time.perf_counter()

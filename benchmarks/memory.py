@@ -1,7 +1,7 @@
 """Peak memory of JERM's fit, as a multiple of the size of X.
 
-Each case runs in a process of its own. What is counted is the growth of the process from just before the fit to its
-peak, plus X itself; 1.0 would be a fit that needs nothing but the data.
+Each case runs in a process of its own. Counted is the growth of the process from just before the fit to its peak, plus
+X itself; 1.0 would be a fit that needs nothing but the data.
 
 Run: ``python benchmarks/memory.py`` (about a minute on 2 cores).
 """
@@ -35,12 +35,12 @@ def measure(n: int, p: int, dtype: str) -> None:
 
 
 def peak() -> int:
-    """The most memory this process has held so far, in bytes."""
+    """Peak memory of this process so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main() -> None:
-    """Run every case in its own process, or, when told which, that one here."""
+    """Run every case in its own process, or the given one in this process."""
     if len(sys.argv) == 4:
         measure(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
         return

@@ -1,4 +1,4 @@
-"""What each method costs beside one ``LogisticRegression`` on the same rows, measured in the same run.
+"""The cost of each method relative to one ``LogisticRegression`` on the same rows, measured in the same run.
 
 Double-logistic data, y and e on different features. Run: ``python benchmarks/methods.py [SIZE …]``, sizes as 5000x50.
 """
@@ -25,7 +25,7 @@ METHODS: list[BasePUClassifier] = [
     SAREM(),
     SAREM(variant="published"),
     LBE(),
-    # A tenth of its budget, which is always spent whole.
+    # A tenth of its budget, all of which is always used.
     LBE(variant="published", max_iter=10, random_state=0),
     JointMLE(n_starts=1),
     JointMLE(random_state=0),
@@ -43,7 +43,7 @@ def measure(n: int, p: int) -> None:
     def fit(model: BasePUClassifier) -> None:
         known = {"propensity": data.propensity} if isinstance(model, KnownPropensity) else {}
         with warnings.catch_warnings():
-            # TM's hundred rounds may end on the way.
+            # TM may not converge in a hundred rounds.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(data.X, data.labelled, **known)
 

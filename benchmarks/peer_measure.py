@@ -1,4 +1,4 @@
-"""One method, measured in a process of its own so that none can hurt another; ``peers.py`` starts it."""
+"""One method, measured in a process of its own so that methods cannot disturb each other; ``peers.py`` starts it."""
 
 import multiprocessing
 import os
@@ -22,7 +22,7 @@ from propense.datasets import make_double_logistic
 __all__ = ["BUDGET", "N_FEATURES", "N_SAMPLES", "REPEATS", "WORLDS", "measure"]
 
 N_SAMPLES, N_FEATURES, N_FRESH = 2000, 10, 20_000
-# The repeats of a fit, and the seconds of fits after which there is none.
+# The most repeats of a fit, and the seconds after which there are no more.
 REPEATS, BUDGET = 100, 1.0
 
 _TRUE = make_double_logistic(1, N_FEATURES, random_state=0).coef
@@ -33,7 +33,7 @@ def _along_class(slope: float, intercept: float) -> NDArray[np.float64]:
     return np.append(intercept, slope * _TRUE[1:])
 
 
-# About half of the positives are labelled in each. The first is there to show that a method is called rightly.
+# About half of the positives are labelled in each. The first shows whether a method is called correctly.
 WORLDS: dict[str, dict[str, Any]] = {
     "easy": {"coef": 4 * _TRUE, "propensity_coef": np.zeros(N_FEATURES + 1)},
     "other features": {},
@@ -43,7 +43,7 @@ WORLDS: dict[str, dict[str, Any]] = {
 
 
 def accuracies(each: Method, world: str, seed: int) -> dict[str, float]:
-    """Balanced accuracy against the true classes of fresh rows; at both decisions where there are two."""
+    """Balanced accuracy against the true classes of new rows; for both decisions if there are two."""
     data = make_double_logistic(N_SAMPLES, N_FEATURES, random_state=seed, **WORLDS[world])
     fresh = make_double_logistic(N_FRESH, N_FEATURES, random_state=10_000 + seed, **WORLDS[world])
     model = fit(each, data)
@@ -58,14 +58,14 @@ def accuracies(each: Method, world: str, seed: int) -> dict[str, float]:
 def cost(each: Method, n: int, p: int) -> dict[str, float]:
     """Seconds of a fit and of the unit on the same rows, and the bytes that the first fit needed."""
     data = make_double_logistic(n, p, random_state=0)
-    # Loads what every fit needs, so that the growth is the fit's.
+    # Load what every fit needs, so that only the fit's own growth is measured.
     fit(LOGISTIC, make_double_logistic(200, p, random_state=0))
     each.make(Told.of(data))
     before = resident()
     times = [seconds(lambda: fit(each, data))]
     grown = max(peak() - before, 0)
     units: list[float] = []
-    # In turns: a machine's pace changes within a run.
+    # In alternation: a machine's speed changes within a run.
     while len(units) < 5 or (sum(times) < BUDGET and len(times) < REPEATS):
         units.append(seconds(lambda: fit(LOGISTIC, data)))
         if sum(times) < BUDGET:
@@ -76,14 +76,14 @@ def cost(each: Method, n: int, p: int) -> dict[str, float]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """What `work` takes."""
+    """The seconds that `work` takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def resident() -> int:
-    """The bytes this process holds; its peak counts from here where the system allows that."""
+    """The bytes this process uses; its peak is reset if the system allows that."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
         return _status("VmRSS")
@@ -92,7 +92,7 @@ def resident() -> int:
 
 
 def peak() -> int:
-    """The most bytes this process has held."""
+    """Peak memory of this process, in bytes."""
     try:
         return _status("VmHWM")
     except OSError:
@@ -106,8 +106,8 @@ def _status(name: str) -> int:
 
 
 def measure(sender: Connection, threads: int, what: str, name: str, *rest: Any) -> None:
-    """Send what was asked for: a dictionary for each seed, or one; an error in words rather than a traceback."""
-    # The leader of a group, so that whatever it starts can be ended with it; what packages print is not wanted.
+    """Send the results: a dictionary for each seed, or one; an error as a sentence rather than a traceback."""
+    # The leader of a group, so that the processes it starts end with it; the output of packages is discarded.
     os.setsid()
     # A method's own processes start as they would for a user; as this one was started, cleanlab's cannot.
     multiprocessing.set_start_method(None, force=True)

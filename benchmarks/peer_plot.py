@@ -12,12 +12,12 @@ __all__ = ["draw"]
 
 COLOURS = dict(zip(PACKAGES, ("black", "C0", "C1", "C2", "C3"), strict=True))
 MARKERS = "os^vDP*Xd"
-# The worlds of interest, and how their means are marked.
+# The scenarios of interest, and how their means are marked.
 SHOWN = {"other features": "o", "class score": "s"}
 
 
 def draw(results: Results, path: Path) -> None:
-    """Time against n and against p, both axes logarithmic, and the accuracies in the two worlds of interest."""
+    """Time against n and against p, both axes logarithmic, and the accuracies in the two scenarios of interest."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -35,7 +35,7 @@ def draw(results: Results, path: Path) -> None:
 
 
 def _growth(axes: Any, results: Results, along: str) -> None:
-    """A line for each method: colours are packages, markers tell the methods of one apart."""
+    """A line for each method: colours are packages, markers are the methods of a package."""
     for each in results.methods():
         if each.name == "Oracle()":
             continue
@@ -72,7 +72,7 @@ def _accuracy(axes: Any, results: Results) -> None:
             row = next(i for i, each in enumerate(methods) if each.name == a.method)
             hollow = a.decision == "balanced"
             colour = COLOURS[methods[row].package]
-            # The two worlds and the two cuts a little apart.
+            # The two scenarios and the two cuts slightly apart.
             height = row + (-0.15 if marker == "o" else 0.15) + (0.12 if hollow else 0)
             axes.errorbar(
                 np.mean(a.values),

@@ -13,7 +13,7 @@ __all__ = ["Accuracy", "Cost", "Results", "exponent", "figures", "mean_and_error
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Balanced accuracies of a method in a world, one for each seed; why it ended early, if it did."""
+    """Balanced accuracies of a method in a scenario, one for each seed; why it ended early, if it did."""
 
     method: str
     decision: str
@@ -28,7 +28,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a fit, of the unit beside it, and the bytes the fit and the data needed, at one size."""
+    """Seconds of a fit and of the unit, and the bytes that the fit and the data needed, at one size."""
 
     method: str
     n: int
@@ -46,7 +46,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Results:
-    """What a run found, and how it was made."""
+    """The results of a run, and its settings."""
 
     accuracies: list[Accuracy]
     costs: list[Cost]
@@ -70,13 +70,13 @@ class Results:
         return [c.p for c in some if c.n == self.n], [c.seconds for c in some if c.n == self.n]
 
     def methods(self) -> list[Method]:
-        """Those of which anything is known, in the order of the list."""
+        """The methods with any result, in the order of the list."""
         names = {a.method for a in self.accuracies}
         return [each for each in METHODS if each.name in names]
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """k of seconds ∝ sizeᵏ by least squares on the logarithms; NaN where fewer than three are known."""
+    """k of seconds ∝ sizeᵏ by least squares on the logarithms; NaN if fewer than three are known."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0]) if len(sizes) > 2 else np.nan
 
 
@@ -88,12 +88,12 @@ def mean_and_error(values: Sequence[float]) -> str:
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Of the mean; NaN of a single value."""
+    """The standard error of the mean; NaN for a single value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
 def number(value: float) -> str:
-    """Two digits that count, without an exponent; – where it is not known."""
+    """Two significant digits, without an exponent; – if unknown."""
     if not np.isfinite(value):
         return "–"
     if value == 0:
@@ -103,7 +103,7 @@ def number(value: float) -> str:
 
 
 def figures(results: Results) -> list[tuple[str, str, str, str, str]]:
-    """Every figure, one a row."""
+    """Every figure, one per row."""
     rows = []
     for a in results.accuracies:
         measure = "balanced accuracy" + (f", decision={a.decision}" if a.decision else "")

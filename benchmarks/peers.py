@@ -1,11 +1,11 @@
-"""propense beside other packages for positive and unlabelled data: accuracy, time, memory and how they grow.
+"""propense and other packages for positive and unlabelled data: accuracy, time, memory and how they grow.
 
 Measures, in one run, every method of ``peer_methods.py`` whose package is installed, each in a process of its own, and
 writes a page, a plot and the figures as CSV. ``make bench`` installs the packages of ``peers.txt``.
 
 Run: ``python benchmarks/peers.py [--quick] [--seeds 10] [--limit 60] [--threads 2] [--out docs/benchmarks]``, on a
-machine that does nothing else; where it does, one thread is disturbed less than two. ``--quick`` is a dry run of a
-minute whose figures mean nothing, and writes only where it is told to.
+machine that does nothing else; otherwise one thread is disturbed less than two. ``--quick`` is a dry run of a minute
+whose figures mean nothing, and writes only to the folder given by ``--out``.
 """
 
 import argparse
@@ -56,7 +56,7 @@ FEW = ("LogisticRegression", "JERM()", "ElkanotoPuClassifier", "ElkanNotoClassif
 
 
 def ask(what: str, each: Method, *rest: Any, limit: float, threads: int) -> tuple[list[dict[str, Any]], str]:
-    """What a process of its own found, and why it ended early, if it did."""
+    """The results of a process of its own, and why it ended early, if it did."""
     # Every process is a copy of one that has loaded what all need and done nothing yet: loading takes longer than most.
     context = get_context("forkserver")
     context.set_forkserver_preload(["propense.datasets", "sklearn.linear_model", "sklearn.metrics"])
@@ -87,7 +87,7 @@ def ask(what: str, each: Method, *rest: Any, limit: float, threads: int) -> tupl
 
 
 def score(each: Method, worlds: list[str], seeds: int, limit: float) -> list[Accuracy]:
-    """The method in every world, or in the first alone where one fit took longer than the limit there."""
+    """The method in every scenario, or only in the first if one fit took longer than the limit there."""
     found: list[Accuracy] = []
     for world in worlds:
         lines, ended = ask("accuracy", each, world, seeds, limit=limit, threads=1)
@@ -100,7 +100,7 @@ def score(each: Method, worlds: list[str], seeds: int, limit: float) -> list[Acc
 
 
 def take_time(each: Method, sizes: Sizes, limit: float, threads: int) -> list[Cost]:
-    """The method at every size, but for those larger than one that took longer than the limit."""
+    """The method at every size, except those larger than one that took longer than the limit."""
     found: list[Cost] = []
     for n, p in sizes.all():
         if any(c.ended and c.n <= n and c.p <= p for c in found):
@@ -134,7 +134,7 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="a dry run; writes to a temporary folder unless told where"
+        "--quick", action="store_true", help="a dry run; writes to a temporary folder unless --out is given"
     )
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a process may take")

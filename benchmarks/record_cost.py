@@ -1,7 +1,7 @@
-"""What a record of the paper's study costs beyond its fit: preparing the split, drawing the labels, scoring, recording.
+"""The cost of a record of the paper's study without its fit: preparing the split, drawing labels, scoring, recording.
 
-The tabular plan with seven quick methods in place of the paper's, one process: wall time less the time in fits, per
-record. The data sets come from the data home, `PROPENSE_DATA`; without it Wdbc alone is measured.
+The tabular plan with seven quick methods in place of the paper's, one process: wall time minus the time in fits, per
+record. The data sets come from the data folder, `PROPENSE_DATA`; without it only Wdbc is measured.
 
 Run as ``python benchmarks/record_cost.py [--repeats 3]``.
 """

@@ -1,7 +1,7 @@
 """How well each method recovers a double-logistic truth, y and e on different features (ten columns).
 
-Means over seeds: balanced accuracy on 20 000 fresh rows, cut at ½, and the mean absolute errors of y and e on the rows
-of fit. Run: ``python benchmarks/recovery.py [--seeds 5]``.
+Means over seeds: balanced accuracy on 20 000 new rows, cut at ½, and the mean absolute errors of y and e on the fitted
+rows. Run: ``python benchmarks/recovery.py [--seeds 5]``.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def measure(model: BasePUClassifier, n: int, seed: int) -> tuple[float, float, f
     """Balanced accuracy, error of y, error of e."""
     data, fresh = make_double_logistic(n, random_state=seed), make_double_logistic(20_000, random_state=1000 + seed)
     with warnings.catch_warnings():
-        # TM's hundred rounds may end on the way.
+        # TM may not converge in a hundred rounds.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(data.X, data.positive if isinstance(model, Oracle) else data.labelled)
     return (

@@ -1,14 +1,14 @@
-"""How often `scar_test` rejects at level .05: where labels are drawn at random (size), and where they are not (power).
+"""How often `scar_test` rejects at level .05: if labels are given at random (size), and if they are not (power).
 
 Ten columns. *logistic*: normal features, log-odds with a standard deviation of 1.5 (overlapping classes), 3.4 (between)
 or 6 (separated). *normal*: classes 3 apart, of equal or of unequal variances, for which log-odds are quadratic;
-"+ squares" adds the squares of the columns to y alone. Real sets have the labels drawn, not the classes.
+"+ squares" adds the squares of the columns to y only. In real sets the labels are drawn, not the classes.
 
-For every set of data one simulation is made, and its statistic joins those of the other sets of its kind (Giacomini,
-Politis and White, 2013): what is measured is the test with many simulations. `--whole` measures the test itself, each
-set with 19 simulations of its own, on overlapping classes (n = 2 000, .6 positive, c = .8). Three premises: none; that
-at least a fifth of the positives are hidden, which is the test's own; the true share of positives, known. Sets of
-normal classes are half as many, real ones and those of power a quarter.
+For every data set one simulation is made, and its statistic is pooled with those of the other sets of its kind
+(Giacomini, Politis and White, 2013): this measures the test with many simulations. `--whole` measures the test itself,
+each set with 19 simulations of its own, on overlapping classes (n = 2 000, .6 positive, c = .8). Three assumptions:
+none; at least a fifth of the positives are hidden, which is the test's default; the true share of positives is known.
+There are half as many sets with normal classes, and a quarter as many real sets and sets for power.
 
 Run: ``python benchmarks/scar_size_power.py [--sets 400] [--jobs 2] [--whole | --time]``; real sets need PROPENSE_DATA.
 """
@@ -37,13 +37,13 @@ P = 10
 LEVEL = 0.05
 REAL = ("breast-w", "banknote", "diabetes", "vehicle", "waveform", "yeast")
 KINDS = (("logistic, overlapping", 1.5), ("logistic, between", 3.4), ("logistic, separated", 6.0))
-# What is supposed: nothing; what the test supposes by itself, of the label frequency; the prior, known.
+# What is assumed: nothing; the default limit on the label frequency; the prior, known.
 MOST = 0.8
 KNOWLEDGE = ("nothing", "most_labelled=0.8", "prior known")
 
 
 def logistic(spread: float, n: int, prior: float) -> Maker:
-    """Normal features; half of them matter, alike."""
+    """Normal features; half of them matter, equally."""
     half = P // 2
     slopes = np.zeros(P)
     slopes[:half] = spread / np.sqrt(half) * (-1.0) ** np.arange(half)
@@ -59,7 +59,7 @@ def logistic(spread: float, n: int, prior: float) -> Maker:
 
 
 def normal(n: int, prior: float, scales: tuple[float, float]) -> Maker:
-    """Two normal classes three apart; the variances of the positive one run between the squares of the scales."""
+    """Two normal classes three apart; the variances of the positive one range between the squares of the scales."""
 
     def make(rng: np.random.Generator) -> Data:
         X, positive = rng.normal(size=(n, P)), rng.random(n) < prior
@@ -70,7 +70,7 @@ def normal(n: int, prior: float, scales: tuple[float, float]) -> Maker:
 
 
 def real(name: str) -> Maker:
-    """A set of the paper, at most 2 000 rows of it."""
+    """A data set of the paper, at most 2 000 rows of it."""
     data = load(name)
     X = SimpleImputer().fit_transform(np.asarray(data.X, dtype=np.float64))
 
@@ -123,7 +123,7 @@ def size(sets: int, jobs: int) -> None:
 
 
 def wrong(sets: int, jobs: int) -> None:
-    """Labels at random where log-odds are not linear, or nobody knows what they are."""
+    """Labels at random where log-odds are not linear, or unknown."""
     line("normal, equal variances", 2000, 0.4, 0.5, "S1", rejected(normal(2000, 0.4, (1, 1)), "S1", 0.5, sets, jobs))
     unequal = normal(2000, 0.4, (0.6, 1.6))
     line("normal, unequal variances", 2000, 0.4, 0.5, "S1", rejected(unequal, "S1", 0.5, sets, jobs))
@@ -166,7 +166,7 @@ def whole(sets: int, jobs: int) -> None:
 
 
 def seconds() -> None:
-    """What the test costs as it comes, in seconds of one core."""
+    """The cost of the test with its defaults, in seconds on one core."""
     for n, p in ((2000, 10), (5000, 10), (2000, 40)):
         data = make_double_logistic(n, p, random_state=0)
         begun = time.process_time()

@@ -1,7 +1,7 @@
-"""Scoring a CSV file larger than memory should hold: rows a second and peak memory of `propense score`.
+"""Scoring a CSV file that should not be held in memory: rows per second and peak memory of `propense score`.
 
-A model is fitted by `propense fit` on a small table of the same columns (numbers, a truth, two categories, missing
-cells); beside the scoring, one plain reading of the file in this process says what the disk gives.
+A model is fitted by `propense fit` on a small table of the same columns (numbers, true/false, two categories, missing
+cells). Reading the file once in this process shows the speed of the disk.
 
 Run as ``python benchmarks/score_file.py [--gigabytes 2] [--folder DIR]``.
 """
@@ -20,7 +20,7 @@ from pyarrow import csv
 
 
 def rows(n: int, seed: int) -> pa.Table:
-    """Some rows, a twentieth of whose numbers are missing."""
+    """Some rows, with a twentieth of the numbers missing."""
     rng = np.random.default_rng(seed)
     numbers = {f"x{j}": pa.array(rng.normal(size=n).round(6), mask=rng.random(n) < 0.05) for j in range(8)}
     words = {"sex": rng.choice(["f", "m"], n), "region": rng.choice(["north", "south", "east", "west"], n)}

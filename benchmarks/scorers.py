@@ -1,9 +1,9 @@
-"""How good a model each scorer picks, by cross-validation on labels alone, where the truth is known to us.
+"""How good a model each scorer selects, by cross-validation on labels alone, on data with a known truth.
 
-Worlds: double-logistic data (1 000 rows; e on other features than y, or along the class score) and tables of the data
-home (`PROPENSE_DATA`), 70 % of their rows for fit, half of the positives labelled by each mechanism. In each world
-every candidate, at both decisions, is scored by 3-fold cross-validation; the best by a scorer is fitted to all rows and
-judged on others by its true balanced accuracy. Run: ``python benchmarks/scorers.py [--seeds 2] [--jobs 1]``.
+Problems: double-logistic data (1 000 rows; e on other features than y, or following the class score) and tables from
+`PROPENSE_DATA`, 70 % of their rows to fit, half of the positives labelled by each mechanism. In each problem every
+candidate, with both decisions, is scored by 3-fold cross-validation; the best by a scorer is fitted to all rows and
+judged on other rows by its true balanced accuracy. Run: ``python benchmarks/scorers.py [--seeds 2] [--jobs 1]``.
 """
 
 import argparse
@@ -52,7 +52,7 @@ CANDIDATES: list[BasePUClassifier] = [
     JointMLE(n_starts=3, random_state=0),
 ]
 DECISIONS = ("posterior", "balanced")
-# The e of another method, the same for every candidate: none is judge in its own case.
+# The e of another method, the same for every candidate, so that none judges itself.
 JUDGE = SAREM()
 
 Vector = NDArray[np.float64]
@@ -74,7 +74,7 @@ Score = Callable[[Any, Any, Any, Vector, Vector], float]
 
 
 def scores() -> dict[str, Score]:
-    """Each scorer by the model's own e; those of decisions also by the judge's e and by the true one."""
+    """Each scorer with the model's own e; those that judge decisions also with the judge's e and the true one."""
     found: dict[str, Score] = {
         "accuracy against the labels": lambda m, X, s, e, j: accuracy_score(s, m.predict(X)),
     }
@@ -91,7 +91,7 @@ def scores() -> dict[str, Score]:
 
 
 def synthetic(name: str, seed: int) -> World:
-    """A double-logistic world."""
+    """A double-logistic problem."""
     data = make_double_logistic(1000, random_state=seed, **WORLDS[name])
     fresh = make_double_logistic(20_000, random_state=10_000 + seed, **WORLDS[name])
     return World(data.X, data.labelled, data.propensity, fresh.X, fresh.positive)
@@ -108,7 +108,7 @@ def tabular(name: str, mechanism: str, seed: int) -> World:
 
 
 def measure(world: World) -> tuple[dict[str, Vector], Vector]:
-    """The mean score of each candidate at each decision, by each scorer; and the truth about them."""
+    """The mean score of each candidate with each decision, by each scorer; and their true balanced accuracies."""
     names = scores()
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(world.X, world.labelled))
     found = {name: np.zeros((len(CANDIDATES), len(DECISIONS))) for name in names}
@@ -132,17 +132,17 @@ def measure(world: World) -> tuple[dict[str, Vector], Vector]:
 
 
 def picked(score: Vector, truth: Vector) -> float:
-    """The truth about the best by a score; the mean over those that share its first place."""
+    """The true balanced accuracy of the best by a score; the mean over ties."""
     return float(truth[score >= score.max() - 1e-12].mean())
 
 
 def agreement(score: Vector, truth: Vector) -> float:
-    """Spearman's correlation, 0 where the score is the same for all."""
+    """Spearman's correlation, 0 if the score is the same for all."""
     return 0.0 if np.ptp(score) == 0.0 or np.ptp(truth) == 0.0 else float(spearmanr(score, truth).statistic)
 
 
 def judged(group: str, make: Callable[..., World], *which: Any) -> tuple[str, dict[str, tuple[float, float]]] | None:
-    """What each scorer picked in a world, and how far it agrees with the truth; nothing where a method has failed."""
+    """What each scorer selected in a problem, and its agreement with the truth; nothing if a method failed."""
     try:
         found, truth = measure(make(*which))
     except PropenseError as error:
@@ -150,7 +150,7 @@ def judged(group: str, make: Callable[..., World], *which: Any) -> tuple[str, di
         return None
     rows = {"the best in hindsight": (float(truth.max()), 1.0), "one at random": (float(truth.mean()), 0.0)}
     rows |= {name: (picked(score, truth), agreement(score, truth)) for name, score in found.items()}
-    # What needs no choice: the method that is best on average over these worlds, and the library's first.
+    # Without a choice: the method that is best on average over these problems, and the library's first choice.
     for i, candidate in enumerate(CANDIDATES):
         for j, decision in enumerate(DECISIONS):
             rows[f"always {candidate}, {decision}"] = (float(truth[i * len(DECISIONS) + j]), np.nan)
@@ -158,7 +158,7 @@ def judged(group: str, make: Callable[..., World], *which: Any) -> tuple[str, di
 
 
 def show(results: list[tuple[str, dict[str, tuple[float, float]]]]) -> None:
-    """Print a Markdown table: a row for each scorer, and of what is always taken the best four."""
+    """Print a Markdown table: a row for each scorer, and the best four fixed choices."""
     groups = list(dict.fromkeys(group for group, _ in results))
     counts = [sum(each == group for each, _ in results) for group in groups]
     print("| picked by | " + " | ".join(f"{g} ({n})" for g, n in zip(groups, counts, strict=True)) + " | mean | ρ |")
@@ -174,7 +174,7 @@ def show(results: list[tuple[str, dict[str, tuple[float, float]]]]) -> None:
 
 
 def main() -> None:
-    """Measure every world and print."""
+    """Measure every problem and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=1)

@@ -1,8 +1,8 @@
-"""Which columns `SparseJoint` finds among 1 000, and what a path of 50 alphas costs beside one fit.
+"""Which columns `SparseJoint` finds among 1 000, and the cost of a path of 50 alphas relative to one fit.
 
-5 000 rows; five columns for y, five for e, of which two are the same in the last setting. F1 of the columns found for
-y, for e and for either, by both ways of choosing alpha, means over seeds; then CPU seconds of a path, of one cold fit
-at the alpha chosen, and of the whole fit with its folds, and the mean absolute errors of y and of the prior with and
+5 000 rows; five columns for y, five for e; two are shared in the last setting. F1 of the columns found for y, for e and
+for either, by both ways of choosing alpha, means over seeds; then CPU seconds of a path, of one cold fit at the chosen
+alpha, and of the whole fit with its folds, and the mean absolute errors of y and of the prior with and
 without the refit. Run: ``python benchmarks/sparse_path.py [--seeds 5]
 [--plain 2]``.
 """

@@ -1,11 +1,11 @@
-"""JERM's fit against a floor measured in the same run.
+"""JERM's fit against a lower bound measured in the same run.
 
-The floor is what no method that needs a logistic fit and an exact spy search can go below without better arithmetic:
-one ``LogisticRegression(max_iter=1000)`` fit on the same rows, plus 2·|L|·|U|·p flops at this machine's own float64
+The floor is the minimum for a method that needs a logistic fit and an exact spy search, without better arithmetic: one
+``LogisticRegression(max_iter=1000)`` fit on the same rows, plus 2·|L|·|U|·p flops at this machine's own float64
 matrix-product rate (float32 data: at the float32 rate). X is standard normal and a third of the rows is labelled, in
-three ways. "At the limit" is what the passes over X, its cross-products and the spies' products would take at the rates
-of a plain matrix–vector and matrix–matrix product on this machine, as a share of JERM's time. Then the growth of that
-time with n and with p.
+three ways. "At the limit" is the share of JERM's time that the passes over X, its cross-products and the spies'
+products would take at the rates of plain matrix–vector and matrix–matrix products on this machine. Then the growth of
+that time with n and with p.
 
 Run: ``python benchmarks/speed.py`` (about ten minutes on 2 cores), or with sizes: ``… speed.py 5000x50:float32``.
 """
@@ -34,7 +34,7 @@ from propense._maths.logistic import sigmoid
 from propense.estimators import _jerm
 
 SIZES = ("5000x50", "50000x30", "50000x512", "50000x512:float32", "500000x50")
-# Above this many pairs of rows a search takes a minute: one way of labelling will do.
+# Above this many pairs of rows a search takes a minute: one way of labelling is enough.
 MANY_PAIRS = 10**10
 
 
@@ -59,7 +59,7 @@ LABELS = {"random": random_labels, "double logistic": double_logistic_labels, "s
 
 
 def fastest(work: Callable[[], Any], *, budget: float = 3.0) -> float:
-    """The shortest of the runs that fit into `budget` seconds, two at the least."""
+    """The shortest of the runs that fit into `budget` seconds, at least two."""
     times: list[float] = []
     while len(times) < 2 or (sum(times) < budget and len(times) < 30):
         start = time.perf_counter()
@@ -135,7 +135,7 @@ def measure(size: str, kind: str) -> None:
     X = rng.standard_normal((n, p)).astype(dtype or "float64")
     s = LABELS[kind](X, rng).astype(int)
     logistic = fastest(lambda: LogisticRegression(max_iter=1000).fit(X, s))
-    # The rate before and after: machines change their pace within a run.
+    # The rate before and after: a machine's speed changes within a run.
     before = product_rate(X.dtype)
     total = fastest(lambda: JERM().fit(X, s))
     rate = (before + product_rate(X.dtype)) / 2

@@ -1,8 +1,8 @@
-"""PUClassifier on sets and ways of labelling that its constants were not chosen by: `python benchmarks/unseen.py`.
+"""PUClassifier on data and labelling rules that were not used to choose its constants: `python benchmarks/unseen.py`.
 
-What scikit-learn bundles or makes: tumours, wine, digits, irises, clusters, moons. Beside S1, S2 and S4 labels
-that jump or hump along the class score, jump, hump or run steeply along a random direction, or mix score and direction.
-c = .4; 30 % of the rows are held out; columns are standardised; every method cuts at its prior.
+Data that scikit-learn bundles or generates: tumours, wine, digits, irises, clusters, moons. Labels follow S1, S2 or S4;
+or jump or peak along the class score; or jump, peak or rise steeply along a random direction; or mix score and
+direction. c = .4; 30 % of the rows are held out; columns are standardised; every method cuts at its prior.
 """
 
 import argparse
@@ -35,7 +35,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "SAREM": lambda: SAREM(decision="balanced"),
     "Oracle": lambda: Oracle(decision="balanced"),
 }
-# Log-odds of a label, but for a constant, from the class score t and a random direction v, both standardised.
+# Log-odds of a label, up to a constant, from the class score t and a random direction v, both standardised.
 OTHERS: dict[str, Callable[[Rows, Rows, Mask], Rows]] = {
     "jump along the score": lambda t, v, y: np.where(t > np.median(t[y]), 2.0, -1.0),
     "hump along the score": lambda t, v, y: -2.0 * (t - t[y].mean()) ** 2,
@@ -48,7 +48,7 @@ MECHANISMS = ("S1", "S2", "S4", *OTHERS)
 
 
 def sets() -> Iterator[tuple[str, Rows, Mask]]:
-    """Name, features, who is positive."""
+    """Name, features, which rows are positive."""
     cancer, wine, digits, iris = load_breast_cancer(), load_wine(), load_digits(), load_iris()
     yield "malignant", cancer.data, cancer.target == 0
     for bunch, name, classes in ((wine, "wine", (0, 1)), (digits, "digit", (1, 3, 8, 9)), (iris, "iris", (1, 2))):
@@ -65,7 +65,7 @@ def sets() -> Iterator[tuple[str, Rows, Mask]]:
 
 
 def label(X: Rows, positive: Mask, mechanism: str, rng: np.random.Generator) -> Mask:
-    """Who is labelled."""
+    """Which rows are labelled."""
     if mechanism not in OTHERS:
         return np.asarray(simulate(X, positive, mechanism, FREQUENCY, rng=rng).labelled)
     standard = scale(X)
@@ -77,7 +77,7 @@ def label(X: Rows, positive: Mask, mechanism: str, rng: np.random.Generator) -> 
 
 
 def accuracies(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> list[float]:
-    """Balanced accuracy of every method on the rows held out."""
+    """Balanced accuracy of every method on the held-out rows."""
     warnings.simplefilter("ignore")
     rng = np.random.default_rng([seed, zlib.crc32(f"{name}, {mechanism}".encode())])
     labelled = label(X, positive, mechanism, rng)

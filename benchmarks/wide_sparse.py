@@ -1,8 +1,8 @@
 """JERM and the other methods on wide sparse data, in units of one LogisticRegression on the same matrix.
 
-50 000 rows, 500 000 columns, 50 terms a row on average: columns drawn evenly, or as unevenly as words are (some in
-nearly every row); values as TF-IDF with rows of length 1, or counts. Each fit runs in a process of its own. Memory is
-the peak of the whole process, the interpreter, the libraries and the making of the matrix included.
+50 000 rows, 500 000 columns, 50 terms per row on average: columns drawn evenly, or with the frequencies of words
+(some in nearly every row); values are TF-IDF with rows of length 1, or counts. Each fit runs in a process of its own.
+Memory is the peak of the whole process, including the interpreter, the libraries and the creation of the matrix.
 
 Run: ``python benchmarks/wide_sparse.py`` (about ten minutes on 2 cores); ``--all`` adds the other methods, and
 ``--rows 5000 --columns 50000`` makes it smaller.
@@ -48,7 +48,7 @@ TERMS = 50
 
 
 def make(kind: str, n: int, p: int) -> tuple[Any, NDArray[np.bool_]]:
-    """The matrix and who is labelled: about a fifth, half of the positives, by two directions."""
+    """The matrix and the labels: about a fifth of the rows, half of the positives, by two directions."""
     rng = np.random.default_rng(0)
     lengths = np.maximum(rng.poisson(TERMS, n), 1)
     if kind.startswith("words"):
@@ -93,7 +93,7 @@ def measure(kind: str, name: str, n: int, p: int) -> None:
 
 
 def timed(function: Callable[..., Any], parts: dict[str, float], part: str) -> Callable[..., Any]:
-    """The function, its seconds added up."""
+    """The function, with its seconds added up."""
 
     def wrapped(*arguments: Any, **options: Any) -> Any:
         start = time.perf_counter()
@@ -106,12 +106,12 @@ def timed(function: Callable[..., Any], parts: dict[str, float], part: str) -> C
 
 
 def peak() -> int:
-    """The most memory this process has held so far, in bytes."""
+    """Peak memory of this process so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main() -> None:
-    """Run every fit in its own process, or, when told which, that one here."""
+    """Run every fit in its own process, or the given one in this process."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--columns", type=int, default=500_000)
