@@ -1,7 +1,7 @@
-"""How often each doubt speaks where it should, and where it should not: `python benchmarks/doubts.py`.
+"""How often each doubt is raised where it should be, and where it should not: `python benchmarks/doubts.py`.
 
-For every doubt there is a method, data that deserve it and data that do not, both with a known truth. The tables of the
-guide to doubts are what this prints for 100 draws of each.
+Each doubt has a method, data that should raise it and data that should not, both with a known truth. The guide to
+doubts shows the tables that this prints for 100 draws of each.
 """
 
 import argparse
@@ -64,9 +64,9 @@ def edge(seed: int) -> Data:
 
 @dataclass(frozen=True)
 class Case:
-    """A method, data on which its doubt should speak and data on which it should not.
+    """A method, data on which it should raise the doubt and data on which it should not.
 
-    `fine` is another method for the latter, where the method is what is wrong.
+    `fine` is another method for the latter, where the method itself is at fault.
     """
 
     method: Any
@@ -110,7 +110,7 @@ CASES["readings_differ"] = Case(
 )
 CASES["halves_disagree"] = Case(PUClassifier(random_state=0), lambda seed: good(seed, 150, coef=slopes(range(5), 0.7)))
 
-# Every method as it comes, for the second table.
+# Every method with its defaults, for the second table.
 METHODS = {
     "PUClassifier": PUClassifier(random_state=0),
     "JERM": JERM(),
@@ -133,7 +133,7 @@ def kinds_of(method: Any, data: Data) -> tuple[set[str], float]:
 
 
 class Measured:
-    """What methods doubt on data of many draws; what was fitted once is not fitted again."""
+    """The doubts of each method on many draws of data; nothing is fitted twice."""
 
     def __init__(self, draws: int, jobs: int) -> None:
         self._draws, self._work = draws, Parallel(jobs)
@@ -153,14 +153,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     measured = Measured(options.draws, options.jobs)
-    print("| doubt | where it should speak | where it should not |\n| --- | ---: | ---: |")
+    print("| doubt | raised where it should be | raised where it should not be |\n| --- | ---: | ---: |")
     for kind, case in CASES.items():
         fine = case.method if case.fine is None else case.fine
         parts = measured(case.method, case.bad), measured(fine, case.sound)
         heard, wrong = (100 * np.mean([kind in kinds for kinds, _ in found]) for found in parts)
         print(f"| `{kind}` | {heard:.0f} % | {wrong:.0f} % |", flush=True)
     truth = [make_double_logistic(2000, P, random_state=seed).positive.mean() for seed in range(options.draws)]
-    print("\n| method | any doubt | of which | error of `prior_` |\n| --- | ---: | --- | ---: |")
+    print("\n| method | any doubt | which | error of `prior_` |\n| --- | ---: | --- | ---: |")
     for name, method in METHODS.items():
         said = measured(method, good)
         some = 100 * np.mean([bool(kinds) for kinds, _ in said])

@@ -155,7 +155,7 @@ def test_the_doubts_of_a_fit_are_told_once_and_kept(tmp_path, clinic):
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     for doubt in doubts:
         assert out.count(doubt.message) == told.count(f"Note: {doubt.message}") == 1
-    assert page.count("So few leave every estimate uncertain") == 1
+    assert page.count("There are too few labelled rows") == 1
 
 
 def test_names_with_signs_of_the_terminal_or_the_page_are_names(tmp_path, clinic):

@@ -138,7 +138,7 @@ def test_rows_are_scored_alike_alone_and_together(clinic, found):
 def test_doubts_are_said(clinic):
     few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(len(clinic))]))
     notes = fit_table(few, "reported", id="patient").notes
-    assert sum(note.startswith("Labelled rows: 10.") for note in notes) == 1
+    assert sum(note.startswith("There are too few labelled rows: 10.") for note in notes) == 1
     empty = clinic.append_column("height", pa.array([None] * len(clinic), pa.float64()))
     assert "The column 'height' is empty and was left out." in fit_table(empty, "reported", id="patient").notes
     assert any(

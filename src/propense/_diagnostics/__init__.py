@@ -1,1 +1,1 @@
-"""What a finished fit is worth: its statistics, the reasons to doubt it, and the diagnosis in words."""
+"""What a finished fit is worth: its statistics, the reasons to doubt it, and a diagnosis of the labelling."""

@@ -1,4 +1,4 @@
-"""What a fit says of its own rows, summed in one pass: the numbers that doubts are made of."""
+"""The statistics of a fit over its own rows, summed in one pass, from which doubts are derived."""
 
 import math
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
 
 __all__ = ["FitStatistics", "compute_fit_statistics", "effective_rows"]
 
-# A propensity this near to 0 or to 1 is at the boundary.
+# A propensity closer to 0 or 1 than this is at the boundary.
 _EDGE = 0.01
-# A chance of a label below this part of the label's rate is low.
+# The chance of a label is low if it is below this fraction of the label rate.
 _LOW = 0.25
-# No row weighs more than this against the fit, however little chance of a label it has: one outlier is no lack of fit.
+# The most that one row may count against the fit, however small its chance of a label: one outlier is not lack of fit.
 _MOST = 20.0
-# Rows summed at a time: what is made of them stays in cache, and takes no memory to speak of. Of tensors more, which
-# may be on a device, where each step has a fixed cost.
+# Rows summed at a time, so that intermediate results stay in cache and use little memory. More for tensors, which may
+# be on a device where each step has a fixed cost.
 _ROWS, _TENSOR_ROWS = 1 << 15, 1 << 20
-# What is left of the variance of a constant is rounding.
+# A relative variance below this is rounding of a constant.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class FitStatistics:
-    """A fit in numbers; rows count by their weights.
+    """The statistics of a fit; rows count by their weights.
 
     Attributes
     ----------
     method : str
         The estimator's name.
     labels, rows : float
-        How many labelled rows there are, and rows in all, by Kish's effective number (Σw)²/Σw²: weights make no more
-        rows of them, and their scale is nothing.
+        The number of labelled rows and of all rows: Kish's effective number (Σw)²/Σw², which does not depend on the
+        scale of the weights and never exceeds the actual number.
     features : int
         Columns that y may depend on.
     propensity_features : int
@@ -46,24 +46,24 @@ class FitStatistics:
     prior, frequency : float
         `prior_` and `label_frequency_`.
     gain : float
-        Twice the log-likelihood of the labels under y·e, above that under their rate, for `rows` rows.
+        Twice the log-likelihood of the labels under y·e, minus that under their rate, for `rows` rows.
     low, low_expected : float
-        Labelled rows whose chance y·e is below a quarter of the rate, and how many the fit expects there.
+        The number of labels on rows whose chance y·e is below a quarter of the rate, and the number expected there.
     stray : float
-        The score test, about standard normal, of labels that fall anywhere: of ε = 0 in (1−ε)·y·e + ε·rate. Above 0,
-        rows that hardly have a chance of a label carry too many.
+        The score test, about standard normal, of labels placed at random: of ε = 0 in (1−ε)·y·e + ε·rate. Above 0, rows
+        with hardly any chance of a label have too many.
     spread, propensity_spread : float
         Standard deviations of the log-odds of y and e over the rows.
     correlation : float
-        Of the two; 0 where one is constant.
+        The correlation of the two; 0 if one is constant.
     never, surely : float
         Shares of the expected positives whose e is within .01 of 0, and of 1.
     distinguishable : bool
-        Whether y and e differ in kind, by columns of their own or by the classifier inside, and cannot change places.
+        Whether y and e cannot be swapped, because they have different columns or different kinds of model.
     flexible : bool
-        Whether y is a classifier that may learn the labels by heart.
+        Whether y is a classifier that can memorise the labels.
     marked : str
-        What the rows are that y marks: labelled, or positive where true classes were passed.
+        What y = 1 means in fit: "labelled", or "positive" if true classes were passed.
     """
 
     method: str
@@ -84,18 +84,18 @@ class FitStatistics:
     surely: float
     distinguishable: bool = False
     flexible: bool = False
-    marked: str = "Labelled"
+    marked: str = "labelled"
 
 
 def effective_rows(sample: Sample) -> float:
-    """Kish's (Σw)²/Σw²: how many rows of equal weight tell as much."""
+    """Kish's (Σw)²/Σw²: the number of rows of equal weight that carry as much information."""
     if sample.weights is None:
         return float(sample.design.shape[0])
     return sample.total_weight**2 / sample.weight_of(sample.weights)
 
 
 def compute_fit_statistics(sample: Sample, a: Any, b: Any, **known: Any) -> FitStatistics:
-    """Sum what the log-odds a of y and b of e say of every row; what is known already is passed on."""
+    """The statistics for the log-odds a of y and b of e of every row; `known` are the fields known already."""
     rate = sample.mean(sample.labelled)
     (parts,) = sample.gather(partial(_sums, rate=rate), a, b, sample.labelled)
     sums = dict(zip(_NAMES, parts.sum(0).tolist(), strict=True))
@@ -124,7 +124,7 @@ _NAMES += ["a", "b", "aa", "bb", "ab"]
 
 
 def _sums(a: Any, b: Any, labelled: Any, weights: Any, *, rate: float) -> tuple[Any]:
-    """Σ over the rows of each of `_NAMES`, as one line."""
+    """Σ over the rows of each of `_NAMES`, as an array of one row."""
     xp = namespace(a)
     size = _ROWS if xp is np else _TENSOR_ROWS
     # A block of no rows sums to 0.
@@ -133,13 +133,13 @@ def _sums(a: Any, b: Any, labelled: Any, weights: Any, *, rate: float) -> tuple[
 
 
 def _part(a: Any, b: Any, labelled: Any, w: Any, rate: float) -> Any:
-    # e(x) = 1 has infinite log-odds, and a mean of them would be none.
+    # e(x) = 1 has infinite log-odds, whose mean would not be finite.
     a, b = a.clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), b.clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
     e = sigmoid(b)
     chance, positive, s = sigmoid(a) * e, w * class_given_label(a, b, labelled), as_float(labelled)
     low = w * (chance < _LOW * rate)
     xp = namespace(a)
-    # (rate − y·e) / (y·e·(1 − y·e)), the weight of a label in the test of stray ones; 0 where a label is no surprise.
+    # (rate − y·e) / (y·e·(1 − y·e)), the weight of a label in the test of stray labels; 0 where a label is expected.
     least = xp.where(chance < rate, chance, rate)
     against = w * (rate - least) / (xp.where(least * _MOST > rate, least, rate / _MOST) * (1.0 - least))
     rows = [w, w * w, w * s, w * w * s, w * joint_loss(a, b, labelled), low * s, low * chance]

@@ -153,7 +153,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             frequency=self.label_frequency_,
             distinguishable=told or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
-            marked="Positive" if self._read_labels is not read_labels else "Labelled",
+            marked="positive" if self._read_labels is not read_labels else "labelled",
         )
         return (*model.doubts, *ask(statistics, asked))
 

@@ -230,7 +230,7 @@ class JERM(BasePUClassifier):
         self.spies_ = sample.numbers(np.unique(spies.rows))
         self.positives_path_ = np.asarray(shares)
         converged = repeats and fitted and solution.converged
-        doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or SAREM beside it."))
+        doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or compare with SAREM."))
         return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, log_unknown)
 
     def _solver(self) -> Callable[..., Solution]:

@@ -94,7 +94,7 @@ class PUClassifier(BasePUClassifier):
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx)·σ(βᵀx)^share.
     diagnosis_ : Diagnosis
         What the answer rests on: evidence for one way of labelling or another, the number of positives under each
-        reading, how far two halves of the rows agree. Print it.
+        reading, how far two halves of the rows agree. Print it; ``diagnosis_.details()`` explains the numbers.
     prior_ : float
         The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
     label_frequency_ : float
@@ -132,9 +132,10 @@ class PUClassifier(BasePUClassifier):
     >>> print(f"{data.positive.mean():.2f} positive, {data.labelled.mean():.2f} labelled, {model.prior_:.2f} estimated")
     0.50 positive, 0.26 labelled, 0.49 estimated
     >>> print(model.diagnosis_)
-    Labelling depends on features in a way of its own (evidence 20.1, height 0.76).
-    Positives: 49.4%; other readings of the same labels give 33.5% to 62.4%.
-    Fits to two halves of the rows agree on 90.9% of the rows.
+    Labelling seems to depend on the features, in a different way from the class.
+    Estimated share of positive rows: 49.4%.
+    Other assumptions about the labelling would give 33.5% to 62.4%.
+    Models fitted to two halves of the rows agree on 90.9% of the rows.
     """
 
     _options: ClassVar[dict[str, Option]] = {

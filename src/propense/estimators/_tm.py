@@ -166,7 +166,7 @@ class TM(BasePUClassifier):
                 log_unknown = best_log_unknown(sample, a, b)
         posterior, _ = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
         self.positives_path_ = np.asarray(shares)
-        doubts = doubt_of("all_likely", all_likely(shares[-1], "Try SAREM beside it, or take fewer columns."))
+        doubts = doubt_of("all_likely", all_likely(shares[-1], "Compare with SAREM, or use fewer columns."))
         return Model(posterior, propensity, len(risks), converged and fitted and also, risks, doubts, log_unknown)
 
     @staticmethod
