@@ -60,14 +60,14 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    print("| method | data | labels | published | ours | off | sd between draws |")
+    print("| method | data | labels | published | ours | ours − published | sd between draws |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for setting in SETTINGS:
         found = Parallel(options.jobs)(delayed(accuracies)(*setting, draw) for draw in range(options.draws))
         each = beside_the_paper(setting, np.mean(found, axis=1).tolist())
         print(
             f"| {each.method} | {each.dataset} | {each.mechanism} {each.frequency} | {each.published_mean:.3f} "
-            f"| {each.mean:.3f} | {each.off:+.3f} | {each.sd:.3f} |",
+            f"| {each.mean:.3f} | {each.difference:+.3f} | {each.sd:.3f} |",
             flush=True,
         )
 

@@ -90,7 +90,7 @@ def test_labels_are_tested_where_that_is_asked_for(folder, tmp_path, clinic):
     found = fit_table(clinic, "reported", id="patient", propensity_features=["sex"], scar_test=True, prior=0.5).scar
     assert f"Labels at random? {found} (600 rows were looked at.)" in out
     assert found.prevalence == pytest.approx(0.5)
-    assert f"{found} 600 rows were looked at." in report.read_text(encoding="utf-8")
+    assert f"{found} 600 rows were tested." in report.read_text(encoding="utf-8")
     assert propense.model_files.inspect(model)["about"]["scar_p_value"] == found.p_value
     status, _, err = call(*asked, "--no-scar-test", "--prior", "0.5")
     assert status == 2

@@ -1,6 +1,7 @@
 """The page of a fit: complete, self-contained, true to the numbers, and alive in a browser."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from propense.datasets import make_double_logistic
 from propense.report import gather_fit, render_fit, report_fit
 from propense.tables import METHODS, fit_table
 
-SECTIONS = ["how-many", "warnings", "who", "review", "naive", "convergence", "assumptions", "cite"]
+SECTIONS = ["how-many", "warnings", "groups", "review", "naive", "assumptions", "cite", "details"]
 
 
 @pytest.fixture(scope="module")
@@ -31,22 +32,27 @@ def test_every_section_is_on_the_page(page):
     outline.feed(page)
     assert outline.open == []
     assert re.findall(r'<section id="([\w-]+)">', page) == SECTIONS
-    # The bar of rows, seven of five columns (two are numbers with a curve), labels drawn at random, expected hits, the
-    # path of the risk.
-    assert outline.counts["svg"] == 11
-    assert "What the labels say of the labelling" in page
+    # The bar of rows, seven of five columns (two are numbers with a curve), simulated labels, expected hits.
+    assert outline.counts["svg"] == 10
+    assert "How the labels were given, as far as they show it" in page
     assert outline.counts["table"] == 4
 
 
 def test_the_numbers_are_those_of_the_fit(found, page):
     expected = found.expected.sum()
     words = " ".join(re.sub("<[^>]+>", "", page).split())
-    assert f"About {expected:,.0f} rows are probably positive." in words
-    assert f"{found.labelled.sum()} of 600 rows carry a label" in words
-    assert f"the labels show {100 * found.labelled.sum() / expected:.0f} % of the positives" in words
+    share = 100 * found.labelled.sum() / expected
+    assert f"About {expected:,.0f} of 600 rows are positive." in words
+    assert f"{found.labelled.sum()} of them are labelled, which is {share:.0f} % of the positives." in words
     unlabelled = np.flatnonzero(~found.labelled)
     first = unlabelled[np.argmax(found.scores.hidden[unlabelled])]
     assert f'<th scope="row">p{first}</th><td>{found.scores.hidden[first]:.3f}</td>' in page
+
+
+def test_groups_do_not_contradict_the_test_of_labels_at_random(found):
+    assert found.scar.p_value > 0.05
+    assert "may be due to chance" in gather_fit(found, "x").caution
+    assert gather_fit(replace(found, scar=replace(found.scar, p_value=0.01)), "x").caution == ""
 
 
 def test_nothing_is_asked_of_the_network(page):
@@ -94,9 +100,10 @@ def test_sparse_features_have_a_page_without_groups():
     assert "There are no columns to group by." in report_fit(model, sp.csr_array(data.X), data.labelled).html
 
 
-def test_a_fit_that_did_not_come_to_rest_says_so(clinic):
+def test_a_fit_that_did_not_converge_says_so(clinic):
     page = render_fit(gather_fit(fit_table(clinic, "reported", id="patient", method="tm"), "x"))
-    assert "was stopped after 100 rounds and had not come to rest" in page
+    assert "The fit stopped after 100 rounds without converging." in page
+    assert "Risk after each round" in page
     assert re.search(r'class="note">TM stopped after 100 rounds', page)
 
 

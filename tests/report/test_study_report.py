@@ -59,7 +59,7 @@ def test_what_users_write_is_escaped(page):
 def test_a_study_the_paper_does_not_have_says_so():
     rows = [{**row, "mechanism": "falling"} for row in made_up_rows()]
     study = Study(STUDY.datasets, ("falling",), STUDY.frequencies, STUDY.methods, repeats=2)
-    assert "The paper has no cell of this study" in render_study(gather_study(study, rows, "x"))
+    assert "The paper reports none of this study" in render_study(gather_study(study, rows, "x"))
 
 
 def test_the_page_is_the_same_every_time(page):

@@ -108,12 +108,12 @@ def test_missing_cells_and_scaling_are_the_papers(monkeypatch, tmp_path):
     X[::7, 1] = np.nan
     y = rng.random(40) < 0.5
     entry = replace(describe("breast-w"), scaling="min-max")
-    monkeypatch.setattr(measure_module, "_loaded", lambda name: Dataset(X, y, ["a", "b", "c"], None, entry, "here"))
-    measure_module._whole.cache_clear()
+    monkeypatch.setattr(measure_module, "_load", lambda name: Dataset(X, y, ["a", "b", "c"], None, entry, "here"))
+    measure_module._prepare_whole.cache_clear()
     try:
-        found, chosen = measure_module._whole("breast-w")
+        found, chosen = measure_module._prepare_whole("breast-w")
     finally:
-        measure_module._whole.cache_clear()
+        measure_module._prepare_whole.cache_clear()
     filled = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
     np.testing.assert_allclose(found, (filled - filled.min(axis=0)) / np.ptp(filled, axis=0))
     assert chosen.tolist() == [0, 1, 2]
@@ -123,13 +123,13 @@ def test_images_keep_their_split(monkeypatch):
     X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20) % 3 == 0
     test = np.arange(20) >= 15
     entry = replace(describe("usps"), scaling="raw")
-    monkeypatch.setattr(measure_module, "_loaded", lambda name: Dataset(X, y, ["a", "b"], test, entry, "here"))
-    measure_module._whole.cache_clear()
+    monkeypatch.setattr(measure_module, "_load", lambda name: Dataset(X, y, ["a", "b"], test, entry, "here"))
+    measure_module._prepare_whole.cache_clear()
     prepare.cache_clear()
     try:
         data = prepare("usps", "paper", 5, 0)
     finally:
-        measure_module._whole.cache_clear()
+        measure_module._prepare_whole.cache_clear()
         prepare.cache_clear()
     np.testing.assert_array_equal(data.X_train, X[:15])
     np.testing.assert_array_equal(data.X_test, X[15:])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from propense.study.scores import area_under_curve, counted, log_loss
+from propense.study.scores import area_under_curve, classification_scores, log_loss
 
 
 @st.composite
@@ -23,7 +23,7 @@ def predictions(draw):
 def test_scores_are_scikit_learns(case):
     truth, chance = case
     predicted = chance >= 0.5
-    assert counted(truth, predicted) == pytest.approx(
+    assert classification_scores(truth, predicted) == pytest.approx(
         (
             metrics.balanced_accuracy_score(truth, predicted),
             metrics.accuracy_score(truth, predicted),

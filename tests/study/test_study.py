@@ -237,7 +237,7 @@ def test_a_second_run_on_one_ledger_is_refused(tmp_path):
 def test_a_folder_that_cannot_be_written_is_told_from_a_second_run(tmp_path):
     with Ledger(tmp_path / "l.db") as ledger:
         (tmp_path / "l.db.lock").mkdir()
-        with pytest.raises(LedgerError, match=r"l\.db\.lock cannot be made: unable to open database file"):
+        with pytest.raises(LedgerError, match=r"l\.db\.lock cannot be created: unable to open database file"):
             run(SMALL, ledger)
         (tmp_path / "l.db.lock").rmdir()
         (tmp_path / "l.db.lock").write_bytes(b"x" * 4096)
@@ -247,7 +247,7 @@ def test_a_folder_that_cannot_be_written_is_told_from_a_second_run(tmp_path):
 
 def test_a_foreign_or_torn_ledger_is_refused(tmp_path):
     (tmp_path / "text.db").write_text("hello " * 500)
-    with pytest.raises(LedgerError, match="no ledger of propense, or damaged"):
+    with pytest.raises(LedgerError, match="not a ledger of propense, or is damaged"):
         Ledger(tmp_path / "text.db")
     foreign = sqlite3.connect(tmp_path / "foreign.db")
     foreign.execute("CREATE TABLE mine (x)")
@@ -267,14 +267,14 @@ def test_a_foreign_or_torn_ledger_is_refused(tmp_path):
     for read in (Ledger.rows, partial(Ledger.keys, failed=True)):
         with (
             Ledger(tmp_path / "torn.db") as ledger,
-            pytest.raises(LedgerError, match=r"torn\.db is no ledger .* damaged"),
+            pytest.raises(LedgerError, match=r"torn\.db is not a ledger .* damaged"),
         ):
             read(ledger)
     (tmp_path / "folder.db").mkdir()
     with pytest.raises(LedgerError, match=r"folder\.db cannot be opened: unable to open"):
         Ledger(tmp_path / "folder.db")
     (tmp_path / "file").write_text("")
-    with pytest.raises(LedgerError, match="cannot be made"):
+    with pytest.raises(LedgerError, match="cannot be created"):
         Ledger(tmp_path / "file" / "l.db")
 
 

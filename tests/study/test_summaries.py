@@ -115,7 +115,7 @@ def test_comparison_is_by_cell_and_by_method():
     moved.append(Summary("wdbc", "falling", 0.5, "jerm", 0.7, 0.1, 10))
     differences = compare(moved)
     assert len(differences) == 1680
-    assert max(abs(each.off - 0.01) for each in differences) < 1e-12
+    assert max(abs(each.difference - 0.01) for each in differences) < 1e-12
     assert per_method(differences)["jerm"] == (pytest.approx(0.01), pytest.approx(0.01), 240)
 
 
@@ -175,8 +175,8 @@ def test_only_the_papers_own_methods_are_set_beside_its_numbers():
     summaries = [Summary("wdbc", "S1", 0.5, name, 0.9, 0.0, 10) for name in ("tm", "jerm")]
     assert [each.method for each in compare(summaries, published_methods(study))] == ["tm"]
     assert caveats(study) == [
-        "The protocol is clean, and the paper's numbers are of another.",
-        "Not compared, since they are not the paper's: jerm.",
+        "The protocol is clean; the paper's numbers come from another one.",
+        "Not compared, because the paper does not have them: jerm.",
     ]
     assert caveats(Study(("wdbc",), ("S1",), (0.5,), (METHODS["tm"],))) == []
 
@@ -194,7 +194,7 @@ def test_features_of_another_network_are_named(monkeypatch, tmp_path):
     )
     monkeypatch.setenv("PROPENSE_DATA", str(tmp_path))
     (words,) = caveats(Study(("usps", "wdbc"), ("S1",), (0.5,), (METHODS["tm"],)))
-    assert words.startswith("The features of usps are of another network than the paper's ResNet-18")
+    assert words.startswith("The features of usps come from a network other than")
 
 
 def test_names_with_signs_of_the_format_stay_in_their_cells():

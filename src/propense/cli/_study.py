@@ -204,9 +204,11 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
     most = Table(title="The cells that differ most")
     for column in ("data set", "labels", "method", "ours", "paper", "difference"):
         most.add_column(column)
-    for each in sorted(differences, key=lambda each: -abs(each.off))[:15]:
+    for each in sorted(differences, key=lambda each: -abs(each.difference))[:15]:
         values = f"{each.mean:.3f} ± {each.sd:.3f}", f"{each.published_mean:.3f} ± {each.published_sd:.3f}"
-        most.add_row(each.dataset, f"{each.mechanism} {each.frequency}", each.method, *values, f"{each.off:+.3f}")
+        most.add_row(
+            each.dataset, f"{each.mechanism} {each.frequency}", each.method, *values, f"{each.difference:+.3f}"
+        )
     console.print(most)
 
 

@@ -1,4 +1,4 @@
-"""Displays, in scikit-learn's manner; matplotlib is imported when one is drawn."""
+"""Displays in the style of scikit-learn. matplotlib is imported when one is drawn."""
 
 from propense.plots._fits import PropensityDisplay, RiskPathDisplay
 from propense.plots._studies import FrequencyDisplay, RankDisplay

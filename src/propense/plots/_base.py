@@ -1,4 +1,4 @@
-"""What the displays share: axes when none are given."""
+"""What the displays share: new axes if none are given."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ __all__ = ["axes_or_new"]
 
 
 def axes_or_new(ax: Any, **size: Any) -> Any:
-    """The axes to draw on; new ones where the user has none."""
+    """The given axes, or new ones."""
     if ax is not None:
         return ax
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise MissingExtra("matplotlib is needed to draw. Install it: pip install 'propense[report]'.") from None
+        raise MissingExtra("Plots need matplotlib. Install it: pip install 'propense[report]'.") from None
     return pyplot.subplots(layout="constrained", **size)[1]

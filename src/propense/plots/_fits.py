@@ -11,12 +11,12 @@ __all__ = ["PropensityDisplay", "RiskPathDisplay"]
 
 
 class PropensityDisplay:
-    """Estimated against true propensities, where the truth is known.
+    """Estimated against true propensities, for data whose true propensity is known.
 
     Parameters
     ----------
     true, estimated : array-like of shape (n,)
-        e(x) and its estimate.
+        The true e(x) and its estimate.
     """
 
     def __init__(self, true: Any, estimated: Any) -> None:
@@ -38,7 +38,7 @@ class PropensityDisplay:
         return cls(propensity, estimator.predict_propensity(X)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``."""
+        """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax)
         self.ax_.plot([0, 1], [0, 1], color="0.6", linewidth=1, label="perfect")
         self.ax_.scatter(self.true, self.estimated, s=8, alpha=0.4, linewidths=0)
@@ -68,7 +68,7 @@ class RiskPathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the path of a fitted estimator.
+        """Draw the risk path of a fitted estimator.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class RiskPathDisplay:
         return cls(estimator.risk_path_).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``."""
+        """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax)
         self.ax_.plot(np.arange(1, len(self.risks) + 1), self.risks, marker="o", markersize=3)
         self.ax_.set(xlabel="round", ylabel="risk")

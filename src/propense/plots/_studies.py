@@ -11,12 +11,12 @@ __all__ = ["FrequencyDisplay", "RankDisplay"]
 
 
 class FrequencyDisplay:
-    """Balanced accuracy against the label frequency on one data set with one mechanism: the paper's figures.
+    """Balanced accuracy against the label frequency, for one data set and mechanism, as in the paper's figures.
 
     Parameters
     ----------
     summaries : sequence of Summary
-        Of that data set and mechanism.
+        The summaries of that data set and mechanism.
     """
 
     def __init__(self, summaries: Sequence[Summary]) -> None:
@@ -36,7 +36,7 @@ class FrequencyDisplay:
         return cls(chosen).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``."""
+        """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax)
         for method in dict.fromkeys(each.method for each in self.summaries):
             mine = sorted((each for each in self.summaries if each.method == method), key=lambda each: each.frequency)
@@ -51,7 +51,7 @@ class FrequencyDisplay:
 
 
 class RankDisplay:
-    """Average ranks on a line, methods that are not told apart joined by a bar (critical-difference diagram).
+    """Critical-difference diagram: average ranks on a line, with a bar over methods that do not differ significantly.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class RankDisplay:
 
     @classmethod
     def from_summaries(cls, summaries: Sequence[Summary], *, ax: Any = None) -> Self:
-        """Draw the ranks of a study's methods.
+        """Draw the average ranks of a study's methods.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class RankDisplay:
         return cls(rank_methods(summaries)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``, the joined groups as ``groups_``."""
+        """Draw the diagram. The axes are kept as ``ax_``, the joined groups as ``groups_``."""
         ranks = dict(sorted(self.ranking.ranks.items(), key=lambda item: item[1]))
         self.groups_ = _groups(list(ranks.items()), self.ranking.critical_difference)
         self.ax_ = axes_or_new(ax, figsize=(6, 0.6 + 0.35 * (len(ranks) + len(self.groups_))))
@@ -87,7 +87,7 @@ class RankDisplay:
         self.ax_.set(
             ylim=(-len(ranks) - 1, 1 + 0.4 * len(self.groups_)),
             yticks=[],
-            xlabel=f"average rank over {self.ranking.problems} problems, more is better "
+            xlabel=f"average rank over {self.ranking.problems} problems, higher is better "
             f"(critical difference {self.ranking.critical_difference:.2f})",
         )
         for side in ("left", "right", "top"):
@@ -96,7 +96,7 @@ class RankDisplay:
 
 
 def _groups(ranks: list[tuple[str, float]], distance: float) -> list[list[str]]:
-    """The largest runs of methods whose ends are closer than the distance, of two or more."""
+    """The longest runs of two or more methods whose first and last rank are closer than the distance."""
     runs: list[list[str]] = []
     for start, (_, low) in enumerate(ranks):
         run = [method for method, rank in ranks[start:] if rank - low < distance]

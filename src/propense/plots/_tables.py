@@ -1,4 +1,4 @@
-"""Displays of what a fit says of its rows: how many are positive, who is under-labelled, whom to look at."""
+"""Displays of a fit to rows: how many are positive, which groups are under-labelled, which rows to review."""
 
 from typing import Any, Self
 
@@ -10,19 +10,19 @@ from propense.tables.groups import Grouping
 
 __all__ = ["GroupDisplay", "PrevalenceDisplay", "PropensityCurveDisplay", "ReviewDisplay", "ScarDisplay"]
 
-# Letters of a group's name that are drawn.
+# Longest name of a group that is drawn whole.
 _LONGEST = 24
 _LABELLED, _HIDDEN, _REST = "#1f6fb4", "#e08214", "#d9d9d9"
 
 
 class PrevalenceDisplay:
-    """Rows as one bar: labelled, probably positive but unlabelled, and the rest.
+    """All rows as one bar: labelled, probably positive but unlabelled, and probably negative.
 
     Parameters
     ----------
     rows, labelled : int
     positives : float
-        The estimated number, the labelled among them.
+        The estimated number of positives, labelled rows included.
     """
 
     def __init__(self, rows: int, labelled: int, positives: float) -> None:
@@ -30,14 +30,14 @@ class PrevalenceDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Draw a fitted estimator's estimate for the rows it was fitted on.
+        """Draw the estimate of a fitted estimator for the rows it was fitted on.
 
         Parameters
         ----------
         estimator : fitted estimator
         X : array-like of shape (n, n_features)
         y : array-like of shape (n,)
-            The labels; ``estimator.classes_[1]`` is the labelled one.
+            The labels; ``estimator.classes_[1]`` marks the labelled rows.
         ax : matplotlib axes, default=None
         """
         labelled = np.asarray(y) == estimator.classes_[1]
@@ -45,7 +45,7 @@ class PrevalenceDisplay:
         return cls(len(labelled), int(labelled.sum()), float(labelled.sum() + hidden)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``."""
+        """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax, figsize=(7, 1.6))
         left = 0.0
         for width, colour, words in (
@@ -61,46 +61,46 @@ class PrevalenceDisplay:
 
 
 class GroupDisplay:
-    """Of the positives in each group of a column, the share that is labelled.
+    """The share of positives that are labelled, for each group of a column.
 
     Parameters
     ----------
     grouping : Grouping
         One of ``TableFit.groups``.
     overall : float
-        The share over all groups, drawn as a line.
+        The share over all rows, drawn as a line.
     """
 
     def __init__(self, grouping: Grouping, overall: float) -> None:
         self.grouping, self.overall = grouping, overall
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``."""
+        """Draw the display. The axes are kept as ``ax_``."""
         groups = [group for group in self.grouping.groups if group.positives > 0]
         self.ax_ = axes_or_new(ax, figsize=(4.5, 0.9 + 0.32 * len(groups)))
         places = np.arange(len(groups))[::-1]
         self.ax_.barh(places, [group.frequency for group in groups], color=_LABELLED, height=0.6)
         self.ax_.axvline(self.overall, color="0.3", linewidth=1, linestyle="--")
-        self.ax_.set(xlim=(0, 1), yticks=places, title=self.grouping.column, xlabel="share of the positives labelled")
+        self.ax_.set(xlim=(0, 1), yticks=places, title=self.grouping.column, xlabel="share of positives labelled")
         names = [group.name if len(group.name) <= _LONGEST else f"{group.name[:_LONGEST]}…" for group in groups]
         self.ax_.set_yticklabels([f"{name} ({group.rows:,})" for name, group in zip(names, groups, strict=True)])
         return self
 
 
 class PropensityCurveDisplay:
-    """The chance of a label, for positives, along one number.
+    """The probability that a positive row is labelled, as a function of one numeric column.
 
     Parameters
     ----------
     values : array-like of shape (n,)
-        The number; rows where it is NaN are left out.
+        The column. Rows with NaN are left out.
     propensity : array-like of shape (n,)
         e(x).
     positive : array-like of shape (n,)
-        P(Y=1 | x, s): what each row weighs, since e speaks of positives.
+        P(Y=1 | x, s), the weight of each row, because e(x) is about positives.
     name : str, default="value"
     parts : int, default=12
-        Points of the curve, each over about as many rows.
+        Number of points on the curve, each an average over about the same number of rows.
     """
 
     def __init__(self, values: Any, propensity: Any, positive: Any, *, name: str = "value", parts: int = 12) -> None:
@@ -113,15 +113,15 @@ class PropensityCurveDisplay:
         self.propensity = np.array([np.average(np.asarray(propensity)[c], weights=weights[c]) for c in chunks])
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``."""
+        """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax, figsize=(4.5, 2.6))
         self.ax_.plot(self.x, self.propensity, marker="o", markersize=3, color=_LABELLED)
-        self.ax_.set(ylim=(0, 1), xlabel=self.name, ylabel="chance of a label")
+        self.ax_.set(ylim=(0, 1), xlabel=self.name, ylabel="probability of a label")
         return self
 
 
 class ReviewDisplay:
-    """How many positives a look at the first k unlabelled rows is expected to find.
+    """The number of positives expected among the first k unlabelled rows, most likely positives first.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class ReviewDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Self:
-        """Draw it for unlabelled rows.
+        """Draw the curve for unlabelled rows.
 
         Parameters
         ----------
@@ -146,19 +146,19 @@ class ReviewDisplay:
         return cls(estimator.predict_hidden(X)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``."""
+        """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax, figsize=(5, 3))
-        # A curve of a million points is drawn by a few hundred.
+        # A few hundred points are enough to draw a curve of millions.
         places = np.unique(np.linspace(0, len(self.hits) - 1, 400).astype(np.intp))
-        self.ax_.plot(places, self.hits[places], color=_HIDDEN, label="by this model")
-        self.ax_.plot([0, len(self.hits) - 1], [0, self.hits[-1]], color="0.6", linewidth=1, label="at random")
-        self.ax_.set(xlabel="unlabelled rows looked at, the likeliest first", ylabel="positives found, expected")
+        self.ax_.plot(places, self.hits[places], color=_HIDDEN, label="ordered by this model")
+        self.ax_.plot([0, len(self.hits) - 1], [0, self.hits[-1]], color="0.6", linewidth=1, label="in random order")
+        self.ax_.set(xlabel="unlabelled rows reviewed, most likely positives first", ylabel="expected positives found")
         self.ax_.legend(frameon=False)
         return self
 
 
 class ScarDisplay:
-    """What labels drawn at random among the positives add up to by luck, and what the real ones do.
+    """The statistic of ``scar_test`` for labels simulated at random among the positives, and for the observed labels.
 
     Parameters
     ----------
@@ -170,10 +170,10 @@ class ScarDisplay:
         self.result = result
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; the axes are kept as ``ax_``."""
+        """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax, figsize=(5, 2.6))
-        self.ax_.hist(self.result.simulated, bins="auto", color=_REST, label="labels drawn at random")
-        self.ax_.axvline(self.result.statistic, color=_LABELLED, linewidth=2, label="these labels")
-        self.ax_.set(xlabel="log-likelihood gained by a chance of a label that varies, twice", ylabel="simulations")
+        self.ax_.hist(self.result.simulated, bins="auto", color=_REST, label="labels simulated at random")
+        self.ax_.axvline(self.result.statistic, color=_LABELLED, linewidth=2, label="observed labels")
+        self.ax_.set(xlabel="how unevenly labels are given (test statistic)", ylabel="simulations")
         self.ax_.legend(frameon=False)
         return self

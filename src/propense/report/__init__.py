@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: gather plain data, render a template, write one file."""
+"""Reports as self-contained HTML pages, one file each."""
 
 from propense.report.fit import FitReport, gather_fit, render_fit, report_fit
 from propense.report.page import Page, check_extra

@@ -1,4 +1,4 @@
-"""The report of a fit: a page for the doctor, auditor or moderator who has to act on it."""
+"""The report of a fit: a page for the analyst who has to act on it."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,28 +15,32 @@ from propense.plots import (
     RiskPathDisplay,
     ScarDisplay,
 )
-from propense.report.page import Figure, Page, drawn, render, software
+from propense.report.page import Figure, Page, render, software, to_svg
 from propense.report.words import ALWAYS, ASSUMES, reference
 from propense.study.grids import Grid
 from propense.tables import TableFit, explain
 
 __all__ = ["FitReport", "gather_fit", "render_fit", "report_fit"]
 
-# Columns drawn, and rows listed.
+# Number of columns with figures, and of rows in the review list.
 _DRAWN, _LISTED = 6, 25
+# Level of the test of labels at random.
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class FitReport:
-    """Everything the page shows, in plain words and numbers."""
+    """All that the page shows."""
 
     title: str
     method: str
+    rows: str
     labelled: str
     positives: str
     hidden: str
     frequency: str
     prevalence: Figure
+    caution: str
     drawings: list[Figure]
     diagnosis: list[str]
     at_random: str
@@ -57,18 +61,18 @@ class FitReport:
 
 
 def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: Any = None) -> Page:
-    """The page of an estimator fitted by hand; notebooks show it, and ``write`` keeps it.
+    """Make the report of a fitted estimator. Notebooks show it; ``write`` saves it as a file.
 
     Parameters
     ----------
     estimator : fitted estimator of propense, or a pipeline that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        The features it was fitted on.
+        The features that the estimator was fitted on.
     y : array-like of shape (n_samples,)
-        The labels it was fitted on.
+        The labels that it was fitted on.
     title : str, default="Report"
     ids : array-like of shape (n_samples,), default=None
-        Names of the rows, for the review list.
+        Names of the rows, shown in the review list.
 
     Returns
     -------
@@ -78,34 +82,37 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
 
 
 def gather_fit(found: TableFit, title: str) -> FitReport:
-    """What a fit says."""
+    """Collect what the page of a fit shows."""
     estimator = found.estimator
     n, labelled = len(found.labelled), int(found.labelled.sum())
     positives = float(found.expected.sum())
     hidden = found.scores.hidden[~found.labelled]
-    review, words = _review(found)
+    review, review_words = _review(found)
     path = RiskPathDisplay(estimator.risk_path_)
     return FitReport(
         title=title,
         method=type(estimator).__name__,
-        labelled=f"{labelled:,} of {n:,}",
+        rows=f"{n:,}",
+        labelled=f"{labelled:,}",
         positives=f"{positives:,.0f}",
         hidden=f"{hidden.sum():,.0f}",
         frequency=_percent(labelled / positives),
-        prevalence=drawn("Rows", PrevalenceDisplay(n, labelled, positives)),
+        prevalence=to_svg("Labelled, hidden positive and negative rows", PrevalenceDisplay(n, labelled, positives)),
+        caution=_caution(found),
         drawings=_drawings(found),
         diagnosis=str(estimator.diagnosis_).splitlines() if isinstance(estimator, PUClassifier) else [],
-        at_random="" if found.scar is None else f"{found.scar} {found.scar.rows:,} rows were looked at.",
-        simulations=None if found.scar is None else drawn("Labels drawn at random, and these", ScarDisplay(found.scar)),
+        at_random="" if found.scar is None else f"{found.scar} {found.scar.rows:,} rows were tested.",
+        simulations=None if found.scar is None else to_svg("Simulated and observed labels", ScarDisplay(found.scar)),
         groups=_groups(found),
         review=review,
-        review_words=words,
-        hits=drawn("What a look at the likeliest rows is expected to find", ReviewDisplay(hidden)),
-        naive=_beside_naive(found),
+        review_words=review_words,
+        hits=to_svg("Positives expected among the rows reviewed", ReviewDisplay(hidden)),
+        naive=_naive_comparison(found),
         effects=_effects(found),
         effect_words=_EFFECTS["prepared" if found.model is not None else "given"],
         convergence=_convergence(found),
-        path=drawn("Risk after each round", path) if len(path.risks) > 1 else None,
+        # PUClassifier has two risks, with a constant and a varying propensity, which are not rounds.
+        path=to_svg("Risk after each round", path) if len(path.risks) > 2 else None,
         assumptions=[*ALWAYS, *ASSUMES.get(type(estimator).__name__, ())],
         notes=found.notes,
         citation=reference(type(estimator)),
@@ -114,23 +121,30 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
 
 
 def render_fit(report: FitReport) -> str:
-    """The page."""
+    """The page as HTML."""
     return render("fit.html", report)
 
 
 def _drawings(found: TableFit) -> list[Figure]:
-    """The columns with the largest differences: bars by group, and for numbers the curve of the propensity."""
+    """Figures of the columns with the largest differences: bars by group, and for numbers the propensity curve."""
     overall = float(found.labelled.sum() / found.expected.sum())
     places = {column.name: j for j, column in enumerate(found.schema.columns)}
     figures = []
     for grouping in found.groups[:_DRAWN]:
-        figures.append(drawn(f"Labelled share by {grouping.column}", GroupDisplay(grouping, overall)))
+        figures.append(to_svg(f"Share of positives labelled, by {grouping.column}", GroupDisplay(grouping, overall)))
         values = found.matrix[:, places[grouping.column]]
         kind = found.schema.columns[places[grouping.column]].kind
         if kind == "number" and len(np.unique(values[~np.isnan(values)])) > 2 * len(grouping.groups):
             curve = PropensityCurveDisplay(values, found.scores.propensity, found.expected, name=grouping.column)
-            figures.append(drawn(f"Chance of a label along {grouping.column}", curve))
+            figures.append(to_svg(f"Probability of a label, by {grouping.column}", curve))
     return figures
+
+
+def _caution(found: TableFit) -> str:
+    """A sentence that keeps the figures by group from contradicting the test."""
+    if found.scar is None or found.scar.p_value <= _LEVEL or not found.groups:
+        return ""
+    return "Differences between groups may be due to chance: the test below does not rule out labels given at random."
 
 
 def _groups(found: TableFit) -> Grid:
@@ -145,7 +159,7 @@ def _groups(found: TableFit) -> Grid:
         for grouping in found.groups
         for group in grouping.groups
     ]
-    return Grid("Every group", ["group", "rows", "labelled", "positives, estimated", "of them labelled"], lines)
+    return Grid("All groups", ["group", "rows", "labelled", "estimated positives", "positives labelled"], lines)
 
 
 def _review(found: TableFit) -> tuple[Grid, str]:
@@ -162,26 +176,27 @@ def _review(found: TableFit) -> tuple[Grid, str]:
         ]
         for row in order
     ]
-    head = ["row" if found.ids is None else "id", "positive, though unlabelled", "positive", "labelled if positive"]
-    words = f"Of these {len(order)} rows about {scores.hidden[order].sum():.1f} are expected to be positive."
-    return Grid("Chances of the likeliest unlabelled rows", head, lines), words
+    name = "row" if found.ids is None else "id"
+    head = [name, "positive, given no label", "positive, label not known", "labelled, if positive"]
+    words = f"About {scores.hidden[order].sum():.1f} of these {len(order)} rows are expected to be positive."
+    return Grid("The unlabelled rows most likely to be positive", head, lines), words
 
 
-def _beside_naive(found: TableFit) -> Grid:
+def _naive_comparison(found: TableFit) -> Grid:
     n, labelled = len(found.labelled), int(found.labelled.sum())
     name = type(found.estimator).__name__
     both = int((found.positive & found.naive_positive).sum())
     lines = [
-        ["positives, estimated", f"{labelled:,} ({_percent(labelled / n)})", _counted(float(found.expected.sum()), n)],
-        ["of them labelled", "100 %", _percent(labelled / float(found.expected.sum()))],
-        ["rows called positive", f"{int(found.naive_positive.sum()):,}", f"{int(found.positive.sum()):,}"],
-        ["called positive by both", f"{both:,}", f"{both:,}"],
+        ["estimated positives", _count_of(labelled, n), _count_of(float(found.expected.sum()), n)],
+        ["share of positives labelled", "100 %", _percent(labelled / float(found.expected.sum()))],
+        ["rows classified as positive", f"{int(found.naive_positive.sum()):,}", f"{int(found.positive.sum()):,}"],
+        ["classified as positive by both", f"{both:,}", f"{both:,}"],
     ]
-    return Grid(f"The naive method and {name}", ["", "naive: unlabelled taken for negative", name], lines)
+    return Grid(f"The naive method and {name}", ["", "naive: unlabelled treated as negative", name], lines)
 
 
 def _effects(found: TableFit) -> Grid | None:
-    """The coefficients, where both predictors have some; of the prepared columns, so that sizes compare."""
+    """The coefficients, if y(x) and e(x) both have them; those of the prepared columns, so that sizes compare."""
     names = [column.name for column in found.schema.columns] if found.model is None else found.model.feature_names
     try:
         beta, gamma = found.estimator.coef_[0], found.estimator.propensity_coef_[0]
@@ -191,15 +206,15 @@ def _effects(found: TableFit) -> Grid | None:
         return None
     order = np.argsort(-np.abs(gamma), kind="stable")
     lines = [[names[j], f"{beta[j]:+.2f}", f"{gamma[j]:+.2f}"] for j in order]
-    return Grid("Coefficients", ["feature", "being positive", "being labelled, if positive"], lines)
+    return Grid("Coefficients", ["feature", "of being positive", "of being labelled, if positive"], lines)
 
 
 def _convergence(found: TableFit) -> str:
     estimator = found.estimator
     rounds = "one round" if estimator.n_iter_ == 1 else f"{estimator.n_iter_} rounds"
     if estimator.converged_:
-        return f"The fit came to rest after {rounds}."
-    return f"The fit was stopped after {rounds} and had not come to rest. See the warnings."
+        return f"The fit converged after {rounds}."
+    return f"The fit stopped after {rounds} without converging. See the warnings."
 
 
 def _facts(found: TableFit) -> list[tuple[str, str]]:
@@ -209,15 +224,16 @@ def _facts(found: TableFit) -> list[tuple[str, str]]:
     parameters = ", ".join(f"{name}={value!r}" for name, value in estimator.get_params(deep=False).items())
     return [
         ("method", f"{type(estimator).__name__}({parameters})"),
-        *([] if found.model is None else [("labelled", str(found.model.label))]),
+        *([] if found.model is None else [("label", str(found.model.label))]),
         ("columns", counts or f"{estimator.n_features_in_} sparse"),
         ("made", f"{datetime.now(UTC):%Y-%m-%d}, {software()}"),
     ]
 
 
 _EFFECTS = {
-    "prepared": "Log-odds for one standard deviation of a number, or for a level against the most frequent one.",
-    "given": "Log-odds for one unit of each feature as it was given.",
+    "prepared": "Change in the log-odds for one standard deviation of a number, or for a category instead of the most "
+    "frequent one.",
+    "given": "Change in the log-odds for one unit of each feature.",
 }
 _KINDS = {"number": "numbers", "truth": "true/false", "category": "categories"}
 
@@ -226,5 +242,5 @@ def _percent(share: float) -> str:
     return "–" if np.isnan(share) else f"{100 * share:.0f} %"
 
 
-def _counted(count: float, of: int) -> str:
+def _count_of(count: float, of: int) -> str:
     return f"{count:,.0f} ({_percent(count / of)})"

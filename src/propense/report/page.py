@@ -1,4 +1,4 @@
-"""What the pages share: a template, drawings inside them, and the versions that made them."""
+"""What the pages share: rendering a template, figures as SVG, and the versions of the software."""
 
 import io
 import platform
@@ -15,12 +15,12 @@ import sklearn
 import propense
 from propense.errors import MissingExtra
 
-__all__ = ["Figure", "Page", "check_extra", "drawn", "render", "software"]
+__all__ = ["Figure", "Page", "check_extra", "render", "software", "to_svg"]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing as SVG, and what it shows."""
+    """A figure as SVG, with its title."""
 
     title: str
     svg: str
@@ -28,7 +28,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Page:
-    """A whole HTML page; notebooks show it.
+    """A whole HTML page. Notebooks show it.
 
     Attributes
     ----------
@@ -38,26 +38,26 @@ class Page:
     html: str
 
     def write(self, path: Any) -> None:
-        """Keep it as a file."""
+        """Save the page as a file."""
         Path(path).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        # In a frame of its own, so that its style does not reach the notebook's.
+        # In a frame, so that the page's style does not affect the notebook.
         inner = self.html.replace("&", "&amp;").replace('"', "&quot;")
         return f'<iframe srcdoc="{inner}" style="width: 100%; height: 40rem; border: 0"></iframe>'
 
 
 def check_extra() -> None:
-    """Say before any work what a page needs that is not installed."""
+    """Raise before any work if a package that pages need is not installed."""
     try:
         import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise MissingExtra(f"{error.name} is needed for reports. Install it: pip install 'propense[report]'.") from None
+        raise MissingExtra(f"Reports need {error.name}. Install it: pip install 'propense[report]'.") from None
 
 
 def render(template: str, report: Any) -> str:
-    """A page from a template and a dataclass that holds all it shows."""
+    """Render a template with the fields of a dataclass."""
     check_extra()
     import jinja2
 
@@ -72,15 +72,15 @@ def render(template: str, report: Any) -> str:
     return environment.get_template(template).render({each.name: getattr(report, each.name) for each in fields(report)})
 
 
-def drawn(title: str, display: Any) -> Figure:
-    """A display, drawn, as an SVG element without the header that only files need."""
+def to_svg(title: str, display: Any) -> Figure:
+    """Draw a display as an SVG element, without the header that only files need."""
     check_extra()
     from matplotlib import pyplot
 
-    # Words as text, not outlines: smaller, and a page can be searched.
+    # Text as text, not as outlines: the file is smaller and the page can be searched.
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "propense", "text.parse_math": False}
     with pyplot.rc_context(settings), warnings.catch_warnings():
-        # A name too long or a letter the font lacks is no matter for the reader's terminal.
+        # Matplotlib warns of long names and of letters that the font lacks; the page is readable all the same.
         warnings.simplefilter("ignore", UserWarning)
         figure = display.plot().ax_.figure
         out = io.StringIO()
@@ -91,7 +91,7 @@ def drawn(title: str, display: Any) -> Figure:
 
 
 def software() -> str:
-    """The versions at work."""
+    """The versions of propense, its main libraries and Python."""
     libraries = (("propense", propense), ("numpy", np), ("scipy", scipy), ("scikit-learn", sklearn))
     return ", ".join(
         [*(f"{name} {library.__version__}" for name, library in libraries), f"Python {platform.python_version()}"]

@@ -1,4 +1,4 @@
-"""The report of a study: all its tables and figures in one page that needs no network."""
+"""The report of a study: all its tables and figures in one page that works offline."""
 
 import platform
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from propense.plots import FrequencyDisplay, RankDisplay
-from propense.report.page import Figure, drawn, render, software
+from propense.report.page import Figure, render, software, to_svg
 from propense.study import Study
 from propense.study.compare import caveats, compare, per_method, published_methods
 from propense.study.grids import Grid, duel_grid, favourite, mean_grids, win_grid
@@ -17,12 +17,13 @@ from propense.study.summaries import Summary, summarise
 
 __all__ = ["StudyReport", "gather_study", "render_study"]
 
+# Cells listed as those that differ most from the paper.
 _MOST = 25
 
 
 @dataclass(frozen=True)
 class StudyReport:
-    """Everything the page shows, in plain words and numbers."""
+    """All that the page shows."""
 
     title: str
     facts: list[tuple[str, str]]
@@ -37,7 +38,7 @@ class StudyReport:
 
 
 def gather_study(study: Study, rows: Sequence[dict[str, Any]], title: str) -> StudyReport:
-    """What a study's records say."""
+    """Collect what the page of a study shows."""
     summaries = summarise(rows)
     ranking = rank_methods(summaries)
     champion = favourite(study)
@@ -46,7 +47,7 @@ def gather_study(study: Study, rows: Sequence[dict[str, Any]], title: str) -> St
         title=title,
         facts=_facts(study, rows, failures),
         failures=[(_cell(row), row["error"]) for row in failures],
-        ranks=None if len(ranking.ranks) < 2 else drawn("Average ranks", RankDisplay(ranking)),
+        ranks=None if len(ranking.ranks) < 2 else to_svg("Average ranks", RankDisplay(ranking)),
         significance=_significance(ranking),
         means=mean_grids(summaries),
         wins=[duel_grid(summaries, champion), win_grid(summaries, champion)],
@@ -57,19 +58,20 @@ def gather_study(study: Study, rows: Sequence[dict[str, Any]], title: str) -> St
 
 
 def render_study(report: StudyReport) -> str:
-    """The page."""
+    """The page as HTML."""
     return render("study.html", report)
 
 
 def _facts(study: Study, rows: Sequence[dict[str, Any]], failures: Sequence[Any]) -> list[tuple[str, str]]:
     seconds = sum(row["seconds"] or 0.0 for row in rows)
     protocol = {
-        "paper": "paper: columns chosen and scaled on the whole set with the true classes, as the paper did. A leak.",
-        "clean": "clean: columns chosen and scaled on the training part alone, still with its true classes.",
+        "paper": "paper: columns are selected and scaled on all rows with the true classes, as in the paper. Test rows "
+        "leak into the preparation.",
+        "clean": "clean: columns are selected and scaled on the training rows only, with their true classes.",
     }[study.protocol]
     return [
         ("records", f"{len(rows) - len(failures)} of {len(study)}, {len(failures)} failed"),
-        ("time in fits", f"{seconds / 60:.1f} minutes, over all processes"),
+        ("time spent fitting", f"{seconds / 60:.1f} minutes, summed over processes"),
         ("protocol", protocol),
         ("seed, repeats", f"{study.seed}, {study.repeats}"),
         ("methods", "; ".join(_method(each) for each in study.methods)),
@@ -87,33 +89,34 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def _significance(ranking: Ranking) -> str:
-    over = f"{ranking.problems} problems (a data set with a labelling each)"
+    over = f"Ranks are averaged over {ranking.problems} problems: each data set with each way of labelling."
     if np.isnan(ranking.p_value):
-        return f"Over {over}. Friedman's test needs three methods and two problems."
+        return f"{over} Testing for differences (Friedman's test) needs three methods and two problems."
     return (
-        f"Friedman's test over {over}: p = {ranking.p_value:.2g}. Methods joined by a bar are closer than the critical "
-        f"difference of Nemenyi's test, {ranking.critical_difference:.2f} at {ranking.level:g}. The problems of one "
-        "data set are not independent, so read both as descriptions."
+        f"{over} Methods joined by a bar do not differ significantly: their ranks are closer than Nemenyi's critical "
+        f"difference, {ranking.critical_difference:.2f} at level {ranking.level:g}. Friedman's test of no difference "
+        f"between any methods gives p = {ranking.p_value:.2g}. Problems from the same data set are not independent, so "
+        "both are descriptive only."
     )
 
 
 def _comparison(summaries: Sequence[Summary], study: Study) -> list[Grid]:
-    """Ours beside the paper's, by method and by the cells that differ most; nothing where the paper has none."""
+    """Our means and the paper's, by method and for the cells that differ most; empty if the paper has none of them."""
     differences = compare(summaries, published_methods(study))
     if not differences:
         return []
     methods = [
-        [method, str(cells), f"{size:.4f}", f"{off:+.4f}"]
-        for method, (size, off, cells) in per_method(differences).items()
+        [method, str(cells), f"{size:.4f}", f"{mean:+.4f}"]
+        for method, (size, mean, cells) in per_method(differences).items()
     ]
     most = [
         [
             f"{each.dataset} {each.mechanism} {each.frequency} {each.method}",
             f"{each.mean:.3f} ± {each.sd:.3f}",
             f"{each.published_mean:.3f} ± {each.published_sd:.3f}",
-            f"{each.off:+.3f}",
+            f"{each.difference:+.3f}",
         ]
-        for each in sorted(differences, key=lambda each: -abs(each.off))[:_MOST]
+        for each in sorted(differences, key=lambda each: -abs(each.difference))[:_MOST]
     ]
     return [
         Grid("By method", ["method", "cells", "mean |ours − paper|", "mean ours − paper"], methods),
@@ -122,10 +125,10 @@ def _comparison(summaries: Sequence[Summary], study: Study) -> list[Grid]:
 
 
 def _frequency_figures(summaries: Sequence[Summary]) -> list[Figure]:
-    """Accuracy against the label frequency, where there are at least three of them."""
+    """Accuracy against the label frequency, for studies with at least three frequencies."""
     found = []
     for dataset, mechanism in dict.fromkeys((each.dataset, each.mechanism) for each in summaries):
         mine = [each for each in summaries if (each.dataset, each.mechanism) == (dataset, mechanism)]
         if len({each.frequency for each in mine}) >= 3:
-            found.append(drawn(f"{dataset}, {mechanism}", FrequencyDisplay(mine)))
+            found.append(to_svg(f"{dataset}, {mechanism}", FrequencyDisplay(mine)))
     return found

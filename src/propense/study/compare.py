@@ -1,4 +1,4 @@
-"""Ours beside the published numbers."""
+"""Compare our numbers with the published ones."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ __all__ = ["Difference", "caveats", "compare", "per_method", "published_methods"
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell of the paper, and what we have there."""
+    """A cell that the paper reports: our mean and sd, and the paper's."""
 
     dataset: str
     mechanism: str
@@ -28,8 +28,8 @@ class Difference:
     published_sd: float
 
     @property
-    def off(self) -> float:
-        """Ours minus the paper's."""
+    def difference(self) -> float:
+        """Our mean minus the paper's."""
         return self.mean - self.published_mean
 
 
@@ -39,30 +39,30 @@ def published_methods(study: Study) -> list[str]:
 
 
 def caveats(study: Study) -> list[str]:
-    """What makes a study's numbers others than the paper's, in sentences."""
+    """Sentences that say why a study's numbers may differ from the paper's."""
     found = []
     if study.protocol != "paper":
-        found.append(f"The protocol is {study.protocol}, and the paper's numbers are of another.")
+        found.append(f"The protocol is {study.protocol}; the paper's numbers come from another one.")
     others = [method.name for method in study.methods if method.name not in published_methods(study)]
     if others:
-        found.append(f"Not compared, since they are not the paper's: {', '.join(others)}.")
+        found.append(f"Not compared, because the paper does not have them: {', '.join(others)}.")
     foreign = [name for name in study.datasets if _has_other_features(name)]
     if foreign:
         found.append(
-            f"The features of {', '.join(foreign)} are of another network than the paper's ResNet-18: its "
-            "numbers cannot be met there."
+            f"The features of {', '.join(foreign)} come from a network other than the paper's ResNet-18, so its "
+            "numbers cannot be reproduced there."
         )
     return found
 
 
 def _has_other_features(name: str) -> bool:
-    """Whether the images of this name are known here by other features than the paper's."""
+    """Whether the features of this image data set are not the paper's."""
     entry = describe(name)
     return entry.images and is_available(name) and bool(load(name, download=False).X.shape[1] != entry.p)
 
 
 def compare(summaries: Sequence[Summary], methods: Collection[str] = tuple(METHODS)) -> list[Difference]:
-    """The cells that the paper has too, of these methods."""
+    """The cells of these methods that the paper reports too."""
     theirs = {(each.dataset, each.setting, each.method): each for each in published()}
     pairs = ((each, theirs.get((each.dataset, each.setting, each.method))) for each in summaries)
     return [
@@ -73,8 +73,8 @@ def compare(summaries: Sequence[Summary], methods: Collection[str] = tuple(METHO
 
 
 def per_method(differences: Sequence[Difference]) -> dict[str, tuple[float, float, int]]:
-    """For each method the mean size of ours − published, its mean, and over how many cells."""
+    """For each method: the mean absolute difference from the paper, the mean difference, and the number of cells."""
     found: dict[str, list[float]] = defaultdict(list)
     for each in differences:
-        found[each.method].append(each.off)
-    return {method: (float(np.abs(offs).mean()), float(np.mean(offs)), len(offs)) for method, offs in found.items()}
+        found[each.method].append(each.difference)
+    return {name: (float(np.abs(each).mean()), float(np.mean(each)), len(each)) for name, each in found.items()}

@@ -1,4 +1,4 @@
-"""Tables as plain grids of words, and the ways to write them down."""
+"""Tables of text cells, and how to write them as Markdown, LaTeX and CSV."""
 
 import csv
 import io
@@ -11,13 +11,13 @@ from propense.study.summaries import Setting, Summary, average_ranks, duels, win
 __all__ = ["HIGHER_IS_BETTER", "WRITERS", "Grid", "duel_grid", "favourite", "mean_grids", "win_grid"]
 
 
-# The scores of a record of which more is better; of the others, such as errors and seconds, less.
+# Scores of which a higher value is better. Of the others, such as errors and seconds, a lower one is.
 HIGHER_IS_BETTER = ("balanced_accuracy", "accuracy", "auc", "f1")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A title, a head and lines of cells, the first of each the line's name."""
+    """A table: a title, column names, and rows of cells whose first cell names the row."""
 
     title: str
     head: list[str]
@@ -25,9 +25,9 @@ class Grid:
 
 
 def mean_grids(summaries: Sequence[Summary], score: str = "balanced_accuracy") -> list[Grid]:
-    """One table for each setting, as in the paper: mean ± sd by data set and method, and the average ranks below.
+    """One table for each setting, as in the paper: mean ± sd by data set and method, and average ranks in the last row.
 
-    Where a method has fewer repeats than another has, their number stands beside its mean. Only of accuracies are there
+    A method with fewer repeats than others has their number after its mean. Only scores of which higher is better have
     ranks.
     """
     most = max((each.repeats for each in summaries), default=0)
@@ -49,13 +49,13 @@ def mean_grids(summaries: Sequence[Summary], score: str = "balanced_accuracy") -
 
 
 def favourite(study: Study) -> str:
-    """The method whose wins are counted unless another is named: JERM where the study has it."""
+    """The method whose wins are counted by default: JERM if the study has it, else its last method."""
     names = [method.name for method in study.methods]
     return "jerm" if "jerm" in names else names[-1]
 
 
 def duel_grid(summaries: Sequence[Summary], method: str) -> Grid:
-    """Wins/losses/draws of a method against each other one, by the paper's rule (intervals mean ± sd)."""
+    """Wins/losses/draws of a method against each of the others, by the paper's rule (intervals mean ± sd)."""
     found = duels(summaries, method)
     others = [name for name in dict.fromkeys(each.method for each in summaries) if name != method]
     lines = []
@@ -67,7 +67,7 @@ def duel_grid(summaries: Sequence[Summary], method: str) -> Grid:
 
 
 def win_grid(summaries: Sequence[Summary], method: str) -> Grid:
-    """The share of data sets on which the method's mean is higher, over frequencies."""
+    """The share of data sets on which the method's mean is higher, averaged over frequencies."""
     found = wins(summaries, method)
     others = [name for name in dict.fromkeys(each.method for each in summaries) if name != method]
     lines = [
@@ -102,7 +102,7 @@ def to_latex(grids: Sequence[Grid]) -> str:
 
 
 def to_csv(grids: Sequence[Grid]) -> str:
-    """One CSV: the title of its table, then the cells, with the names of the columns anew for each table."""
+    """One CSV of all tables: each row begins with its table's title, and each table with its column names."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for grid in grids:

@@ -1,4 +1,4 @@
-"""What has been measured: one SQLite file. Reopening it is resuming."""
+"""The records of a study in one SQLite file. To reopen it is to resume the study."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -14,22 +14,22 @@ from propense.study.plan import Cell
 
 __all__ = ["Ledger"]
 
-# Marks the file as ours in SQLite's header ("prop"), and its layout.
+# Written to SQLite's header: "prop", which marks the file as ours, and the version of its layout.
 _APPLICATION, _LAYOUT = 0x70726F70, 1
-# Seconds that one who opens or writes waits for the others.
-_PATIENCE = 30.0
+# Seconds to wait for other processes when opening or writing.
+_TIMEOUT = 30.0
 _CELL = ("dataset", "mechanism", "frequency", "method", "repeat", "protocol", "seed")
 _SCORES = tuple(each.name for each in fields(Record))
 _COLUMNS = ("key", *_CELL, *_SCORES)
 
 
 class Ledger:
-    """The records of one or more studies, each under the digest of its cell.
+    """The records of one or more studies. The key of a record is the digest of its cell.
 
     Parameters
     ----------
     path : Path
-        The file; made if it is not there.
+        The file. It is created if it does not exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,45 +37,45 @@ class Ledger:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise LedgerError(f"{self.path} cannot be made: {error}.") from None
-        with self._told("opened"):
+            raise LedgerError(f"{self.path} cannot be created: {error}.") from None
+        with self._translate_errors("opened"):
             self._open()
 
     def _open(self) -> None:
-        """Open the file, and make it if it is new."""
-        give_up = monotonic() + _PATIENCE
+        """Open the file, and create it if it is new."""
+        give_up = monotonic() + _TIMEOUT
         while True:
-            # Autocommit: each record is a transaction of its own, whole on disk or not there.
-            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=_PATIENCE)
+            # Autocommit: each record is one transaction, written whole or not at all.
+            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=_TIMEOUT)
             try:
-                # With a write-ahead log a killed run loses nothing; only the machine's fall may cost the last records.
+                # With a write-ahead log a killed run loses nothing; a power failure may cost the last records.
                 self._file.execute("PRAGMA synchronous = NORMAL")
                 if not self._is_ours():
-                    self._make()
+                    self._create()
                 return
             except sqlite3.OperationalError as error:
                 self._file.close()
-                # SQLite does not wait by itself where another process is turning the same new file to its log.
+                # SQLite does not wait while another process switches the same new file to its write-ahead log.
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > give_up:
                     raise
                 sleep(0.01)
 
     def _is_ours(self) -> bool:
-        """Whether the tables are there; a foreign or later file is refused."""
-        # In this order: who finds the tables, which another run may just have made, finds their marks too.
+        """Whether the tables exist. Raises if the file belongs to another program or another version."""
+        # Tables first: another run may just have created them, and then the marks are there too.
         (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (application,) = self._file.execute("PRAGMA application_id").fetchone()
         (layout,) = self._file.execute("PRAGMA user_version").fetchone()
         if tables and application != _APPLICATION:
-            raise LedgerError(f"{self.path} is an SQLite file of another program. Give the ledger another name.")
+            raise LedgerError(f"{self.path} is an SQLite file of another program. Choose another name for the ledger.")
         if tables and layout != _LAYOUT:
             raise LedgerError(
-                f"{self.path} has layout {layout}, written by another version of propense; this has {_LAYOUT}."
+                f"{self.path} has layout {layout}, from another version of propense; this version reads {_LAYOUT}."
             )
         return bool(tables)
 
-    def _make(self) -> None:
-        """A new ledger, made by one of those that open it at the same time."""
+    def _create(self) -> None:
+        """Create the tables, unless another process that opened the file at the same time has done so."""
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("BEGIN IMMEDIATE")
         if not self._is_ours():
@@ -85,15 +85,15 @@ class Ledger:
         self._file.execute("COMMIT")
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
-        """What SQLite finds wrong, in our words; only a file that is no ledger is to be moved away."""
+    def _translate_errors(self, what: str) -> Iterator[None]:
+        """Raise SQLite's errors as LedgerError. Only a file that is not a ledger has to be moved away."""
         try:
             yield
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-                words = f"{self.path} is no ledger of propense, or damaged: {error}. Move it away."
+                words = f"{self.path} is not a ledger of propense, or is damaged: {error}. Move it away."
             else:
-                words = f"{self.path} cannot be {what}: {error}. What was recorded so far is kept."
+                words = f"{self.path} cannot be {what}: {error}. The records so far are kept."
             raise LedgerError(words) from None
 
     def __enter__(self) -> Self:
@@ -103,24 +103,24 @@ class Ledger:
         self._file.close()
 
     def write(self, cell: Cell, record: Record) -> None:
-        """Keep a record, in place of a failure of the same cell."""
+        """Store a record. It replaces an earlier one of the same cell."""
         about = (cell.dataset, cell.mechanism, cell.frequency, cell.method.name, cell.repeat, cell.protocol, cell.seed)
         marks = ", ".join("?" * len(_COLUMNS))
-        with self._told("written"):
+        with self._translate_errors("written"):
             self._file.execute(
                 f"INSERT OR REPLACE INTO records ({', '.join(_COLUMNS)}) VALUES ({marks})",
                 (cell.key, *about, *astuple(record)),
             )
 
     def keys(self, *, failed: bool) -> set[str]:
-        """The cells that were measured, or those that failed."""
-        with self._told("read"):
+        """The keys of the cells that were measured, or of those that failed."""
+        with self._translate_errors("read"):
             cursor = self._file.execute(f"SELECT key FROM records WHERE error IS {'NOT' * failed} NULL")
             return {key for (key,) in cursor}
 
     def rows(self, cells: Iterable[Cell] | None = None) -> list[dict[str, Any]]:
-        """Records as plain rows, in the order of the cells where those are given."""
-        with self._told("read"):
+        """Records as dictionaries: all of them, or those of the given cells in their order."""
+        with self._translate_errors("read"):
             cursor = self._file.execute(f"SELECT {', '.join(_COLUMNS)} FROM records ORDER BY rowid")
             found = {values[0]: dict(zip(_COLUMNS[1:], values[1:], strict=True)) for values in cursor}
         if cells is None:
@@ -129,19 +129,19 @@ class Ledger:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Hold the ledger for one run; a second is refused. A killed run lets go by itself."""
-        # SQLite's own lock on a file beside it: the system drops it with the process, however that ends.
+        """Lock the ledger for one run, so that a second one is refused. A killed run releases the lock."""
+        # SQLite's lock on a second file: the operating system drops it with the process, however that ends.
         lock = f"{self.path}.lock"
         try:
             held = sqlite3.connect(lock, isolation_level=None, timeout=0.0)
         except sqlite3.OperationalError as error:
-            raise LedgerError(f"{lock} cannot be made: {error}. A run needs a folder it may write to.") from None
+            raise LedgerError(f"{lock} cannot be created: {error}. A run needs a folder it may write to.") from None
         with closing(held):
             try:
                 held.execute("BEGIN EXCLUSIVE")
             except sqlite3.DatabaseError as error:
                 if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                    words = f"{self.path} is in use by another run. Wait for it, or give another ledger."
+                    words = f"{self.path} is in use by another run. Wait until it ends, or use another ledger."
                 else:
                     words = f"{lock} cannot be written: {error}. A run needs a folder it may write to."
                 raise LedgerError(words) from None

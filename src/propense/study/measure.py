@@ -1,4 +1,4 @@
-"""One cell measured: split, prepare, label, fit, score. Pure: the same cell gives the same numbers anywhere."""
+"""Measure one cell: split, prepare, label, fit, score. The same cell always gives the same numbers."""
 
 import time
 import warnings
@@ -16,24 +16,24 @@ from propense.datasets import Dataset, load
 from propense.estimators import Oracle
 from propense.labelling import MECHANISMS, Labelling, class_score, draw_labels, simulate
 from propense.study.plan import METHODS, Cell
-from propense.study.scores import area_under_curve, counted, log_loss
+from propense.study.scores import area_under_curve, classification_scores, log_loss
 
 __all__ = ["Prepared", "Record", "measure", "prepare"]
 
-# At most so many columns, the most informative of the class; the paper's number.
-_WIDEST = 30
-_ALIKE = 0.95
-# Stands where the method does not matter.
-_ANY = METHODS["oracle"]
+# The paper keeps at most 30 columns, those with the most information about the class, and drops near-copies.
+_MAX_COLUMNS = 30
+_MAX_CORRELATION = 0.95
+# Used as the cell's method where the method does not matter.
+_ANY_METHOD = METHODS["oracle"]
 
 Shared = TypeVar("Shared", "Prepared", Labelling)
 
 
 @dataclass(frozen=True)
 class Record:
-    """What was measured of a cell, on the test rows but for the errors of e and of the prior (training rows).
+    """What was measured of a cell. The errors of e(x) and of the prior are on training rows, all else on test rows.
 
-    `error` says why a cell could not be measured; the scores are then None.
+    If a cell could not be measured, `error` says why and the scores are None.
     """
 
     balanced_accuracy: float | None = None
@@ -60,7 +60,7 @@ class Prepared:
 
 
 def measure(cell: Cell) -> Record:
-    """Fit the method to labels drawn for this cell and score it against the truth; what goes wrong is recorded."""
+    """Fit the method to labels drawn for this cell and score it against the true classes. Errors are recorded."""
     try:
         return _score(cell, prepare(cell.dataset, cell.protocol, cell.repeat, cell.seed))
     except (Exception, SystemExit) as error:
@@ -68,7 +68,7 @@ def measure(cell: Cell) -> Record:
 
 
 def _score(cell: Cell, data: Prepared) -> Record:
-    drawn = _label(replace(cell, method=_ANY))
+    drawn = _label(replace(cell, method=_ANY_METHOD))
     model = cell.method.make()
     if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
         model.set_params(random_state=int(cell.rng("method", cell.method.name).integers(2**31)))
@@ -84,7 +84,7 @@ def _score(cell: Cell, data: Prepared) -> Record:
     if hasattr(model, "predict_propensity") and not isinstance(model, Oracle):
         positive = data.y_train
         propensity_error = float(np.abs(model.predict_propensity(data.X_train) - drawn.propensity)[positive].mean())
-    balanced_accuracy, accuracy, f1 = counted(data.y_test, predicted)
+    balanced_accuracy, accuracy, f1 = classification_scores(data.y_test, predicted)
     prior, converged = getattr(model, "prior_", None), getattr(model, "converged_", None)
     return Record(
         balanced_accuracy=balanced_accuracy,
@@ -101,58 +101,58 @@ def _score(cell: Cell, data: Prepared) -> Record:
 
 
 def _rounds(n_iter: Any) -> int | None:
-    """A number, or the largest of several, as scikit-learn's own estimators have them."""
+    """The number of iterations, or the largest if there are several, as in some of scikit-learn's estimators."""
     return None if n_iter is None or np.size(n_iter) == 0 else int(np.max(n_iter))
 
 
 @lru_cache(maxsize=1)
 def _label(cell: Cell) -> Labelling:
-    """The labels of a cell, which the methods share."""
+    """The labels of a cell. All methods get the same ones."""
     data = prepare(cell.dataset, cell.protocol, cell.repeat, cell.seed)
-    # By the mechanism's own generator, so that other mechanisms in the plan move nothing.
+    # Each mechanism has its own generator, so that other mechanisms in the plan do not change its labels.
     rng = cell.rng("labels", cell.mechanism, repr(float(cell.frequency)))
     mechanism = MECHANISMS[cell.mechanism]
     if cell.protocol == "clean" or mechanism.follows != "class":
-        return _kept(simulate(data.X_train, data.y_train, mechanism, cell.frequency, rng))
-    # The paper took the log-odds of fitted probabilities, and .999 and .001 for those that are exactly 1 and 0.
+        return _lock(simulate(data.X_train, data.y_train, mechanism, cell.frequency, rng))
+    # The paper used the log-odds of fitted probabilities, with 0.999 and 0.001 in place of exactly 1 and 0.
     score = class_score(data.X_train, data.y_train)
-    chance = sigmoid(score)
-    score = np.where(chance == 1.0, logit(0.999), np.where(chance == 0.0, logit(0.001), score))
+    probability = sigmoid(score)
+    score = np.where(probability == 1.0, logit(0.999), np.where(probability == 0.0, logit(0.001), score))
     propensity = mechanism.propensity(score, data.y_train, cell.frequency)
-    return _kept(Labelling(draw_labels(propensity, data.y_train, rng), propensity))
+    return _lock(Labelling(draw_labels(propensity, data.y_train, rng), propensity))
 
 
 @lru_cache(maxsize=2)
-def _loaded(dataset: str) -> Dataset:
+def _load(dataset: str) -> Dataset:
     return load(dataset, download=False)
 
 
 @lru_cache(maxsize=4)
 def prepare(dataset: str, protocol: str, repeat: int, seed: int) -> Prepared:
-    """The split of a repeat, its columns scaled and chosen."""
-    data = _loaded(dataset)
+    """The split of a repeat, with its columns scaled and selected."""
+    data = _load(dataset)
     if protocol == "paper":
-        X, chosen = _whole(dataset)
-        train, test = _rows(data.y, data.test, repeat)
-        return _kept(Prepared(X[train][:, chosen], data.y[train], X[test][:, chosen], data.y[test]))
-    train, test = _rows(data.y, data.test, int(_split_rng(dataset, repeat, seed).integers(2**31)))
+        X, chosen = _prepare_whole(dataset)
+        train, test = _split_rows(data.y, data.test, repeat)
+        return _lock(Prepared(X[train][:, chosen], data.y[train], X[test][:, chosen], data.y[test]))
+    train, test = _split_rows(data.y, data.test, int(_split_rng(dataset, repeat, seed).integers(2**31)))
     X = _fill(data.X, data.X[train])
     X_train, X_test = (_scale(X[rows], X[train], "z-score") for rows in (train, test))
     chosen = choose_columns(X_train, data.y[train])
-    return _kept(Prepared(X_train[:, chosen], data.y[train], X_test[:, chosen], data.y[test]))
+    return _lock(Prepared(X_train[:, chosen], data.y[train], X_test[:, chosen], data.y[test]))
 
 
-def _kept(shared: Shared) -> Shared:
-    """Locked, since other cells use the same arrays: an estimator that writes into its input fails, and alone."""
+def _lock(shared: Shared) -> Shared:
+    """Make arrays read-only. Other cells use them too; a method that writes into its input fails only its own cell."""
     for each in fields(shared):
         getattr(shared, each.name).setflags(write=False)
     return shared
 
 
 @lru_cache(maxsize=2)
-def _whole(dataset: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The paper's preparation, on the whole set with the true classes: a leak, kept because its numbers have it."""
-    data = _loaded(dataset)
+def _prepare_whole(dataset: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The paper's preparation, on all rows with the true classes. It leaks, but the published numbers include that."""
+    data = _load(dataset)
     train = np.arange(len(data.y)) if data.test is None else np.flatnonzero(~data.test)
     X = _fill(data.X, data.X[train])
     X = _scale(X, X[train], data.entry.scaling)
@@ -160,20 +160,20 @@ def _whole(dataset: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def choose_columns(X: NDArray[Any], y: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """No column that is nearly an earlier one (correlation ≥ 0.95, signed), and the 30 most informative of the rest."""
+    """Drop columns that nearly copy an earlier one (signed correlation ≥ 0.95); keep the 30 most informative others."""
     with np.errstate(invalid="ignore"):
         correlation = np.nan_to_num(np.corrcoef(X.T.astype(np.float64)).reshape(X.shape[1], X.shape[1]))
-    kept = np.array([j for j in range(X.shape[1]) if not (correlation[:j, j] >= _ALIKE).any()])
-    if len(kept) <= _WIDEST:
+    kept = np.array([j for j in range(X.shape[1]) if not (correlation[:j, j] >= _MAX_CORRELATION).any()])
+    if len(kept) <= _MAX_COLUMNS:
         return kept
     information = mutual_info_classif(X[:, kept], y, random_state=0)
-    return np.sort(kept[np.argsort(-information, kind="stable")[:_WIDEST]])
+    return np.sort(kept[np.argsort(-information, kind="stable")[:_MAX_COLUMNS]])
 
 
-def _rows(
+def _split_rows(
     y: NDArray[np.bool_], test: NDArray[np.bool_] | None, state: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows of the training and test parts: the fixed ones, or three quarters and a quarter."""
+    """The rows of the training and test parts: those of the data set, or a random three quarters and one quarter."""
     if test is not None:
         return np.flatnonzero(~test), np.flatnonzero(test)
     train, held = train_test_split(np.arange(len(y)), random_state=state)
@@ -185,18 +185,18 @@ def _split_rng(dataset: str, repeat: int, seed: int) -> np.random.Generator:
 
 
 def _fill(X: NDArray[Any], reference: NDArray[Any]) -> NDArray[Any]:
-    """Missing cells filled by the median of their column."""
+    """Fill missing values with the column's median over the reference rows."""
     if not np.isnan(X).any():
         return X
     return np.where(np.isnan(X), np.nanmedian(reference, axis=0), X)
 
 
 def _scale(X: NDArray[Any], reference: NDArray[Any], how: str) -> NDArray[Any]:
-    """Columns scaled by what the reference rows say; a constant column is only moved."""
+    """Scale columns by the reference rows; a constant column is only shifted."""
     if how == "raw":
         return X
     if how == "min-max":
-        place, width = reference.min(axis=0), np.ptp(reference, axis=0)
+        offset, width = reference.min(axis=0), np.ptp(reference, axis=0)
     else:
-        place, width = reference.mean(axis=0), reference.std(axis=0)
-    return np.asarray((X - place) / np.where(width == 0, 1, width))
+        offset, width = reference.mean(axis=0), reference.std(axis=0)
+    return np.asarray((X - offset) / np.where(width == 0, 1, width))

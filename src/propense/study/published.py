@@ -1,4 +1,4 @@
-"""The paper's own numbers: 1 680 means and standard deviations of balanced accuracy."""
+"""The paper's numbers: 1 680 means and standard deviations of balanced accuracy."""
 
 import csv
 from functools import cache

@@ -1,4 +1,4 @@
-"""Whether ranks differ by more than chance: Friedman's test and Nemenyi's critical difference (Demšar 2006)."""
+"""Test whether ranks differ by more than chance: Friedman's test, Nemenyi's critical difference (Demšar 2006)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ __all__ = ["Ranking", "rank_methods"]
 
 @dataclass(frozen=True)
 class Ranking:
-    """Average ranks of methods over problems (a data set with a setting each); the more the better.
+    """Average ranks of methods over problems, where a problem is a data set with a setting. Higher is better.
 
     Attributes
     ----------
     ranks : dict of str to float
     problems : int
-        Those on which every method has a mean.
+        Number of problems on which every method has a mean.
     p_value : float
-        Friedman's, of no difference between the methods.
+        Of Friedman's test that the methods do not differ.
     critical_difference : float
-        Two average ranks closer than this are not told apart (Nemenyi, at `level`).
+        Average ranks closer than this do not differ significantly (Nemenyi's test at `level`).
     level : float
     """
 
@@ -43,7 +43,7 @@ def rank_methods(summaries: Sequence[Summary], *, without: Sequence[str] = ("ora
     table = np.array([[means[*key, method] for method in methods] for key in complete])
     k, n = len(methods), len(complete)
     spread = float(studentized_range.ppf(1.0 - level, k, np.inf)) / np.sqrt(2.0)
-    # Friedman's test is of three or more.
+    # Friedman's test needs three or more methods.
     p_value = float(friedmanchisquare(*table.T).pvalue) if k > 2 and n > 1 else float("nan")
     ranks = rankdata(table, axis=1).mean(axis=0) if n else np.full(k, np.nan)
     return Ranking(

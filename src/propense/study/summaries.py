@@ -1,4 +1,4 @@
-"""Records made into tables: means, ranks, wins. Only reads; a number depends on the records alone."""
+"""Summarise records: means, ranks and wins."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from propense.study.measure import Record
 
 __all__ = ["SCORES", "Duel", "Summary", "average_ranks", "comparable", "duels", "summarise", "wins"]
 
-# What of a record can be tabulated.
+# The fields of a record that can be tabulated.
 SCORES = tuple(each.name for each in fields(Record) if each.name not in ("converged", "error"))
 # One column of a table of the paper: a labelling mechanism with a label frequency.
 Setting = tuple[str, float]
@@ -20,7 +20,7 @@ Setting = tuple[str, float]
 
 @dataclass(frozen=True)
 class Summary:
-    """A method on one setting of one data set: mean and standard deviation (ddof 0, as in the paper) over repeats."""
+    """A method on one data set and setting: mean and standard deviation over repeats (ddof 0, as in the paper)."""
 
     dataset: str
     mechanism: str
@@ -37,7 +37,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Duel:
-    """How often a method wins, loses and draws against another, over data sets."""
+    """On how many data sets a method wins, loses and draws against another."""
 
     wins: int
     losses: int
@@ -45,7 +45,7 @@ class Duel:
 
 
 def summarise(rows: Iterable[dict[str, Any]], score: str = "balanced_accuracy") -> list[Summary]:
-    """One summary for each data set, setting and method, in the order of their first records; failures are left out."""
+    """One summary per data set, setting and method, in the order of their first records; failures are left out."""
     found: dict[tuple[str, str, float, str], list[float]] = defaultdict(list)
     for row in rows:
         if row[score] is not None:
@@ -54,7 +54,7 @@ def summarise(rows: Iterable[dict[str, Any]], score: str = "balanced_accuracy") 
 
 
 def comparable(summaries: Sequence[Summary]) -> list[Summary]:
-    """Without those of fewer repeats than others on the same problem have: their failures or gaps would decide."""
+    """Leave out methods with fewer repeats than others on the same problem: failures or gaps would decide."""
     most: dict[tuple[str, Setting], int] = defaultdict(int)
     for each in summaries:
         most[each.dataset, each.setting] = max(most[each.dataset, each.setting], each.repeats)
@@ -64,9 +64,9 @@ def comparable(summaries: Sequence[Summary]) -> list[Summary]:
 def average_ranks(
     summaries: Sequence[Summary], without: Sequence[str] = ("oracle",)
 ) -> dict[Setting, dict[str, float]]:
-    """For each setting the rank of each method, averaged over data sets: the more the better, ties shared.
+    """For each setting the rank of each method, averaged over data sets. Higher is better; ties share a rank.
 
-    Data sets on which not every method has a mean over the same number of repeats are left out.
+    A data set is left out unless every method has a mean over the same number of repeats.
     """
     compared = [each for each in summaries if each.method not in without]
     methods = list(dict.fromkeys(each.method for each in compared))
@@ -80,7 +80,7 @@ def average_ranks(
 
 
 def duels(summaries: Sequence[Summary], method: str) -> dict[Setting, dict[str, Duel]]:
-    """Wins, losses and draws of a method: decided where the intervals mean ± sd do not overlap."""
+    """Wins, losses and draws of a method: a draw if the intervals mean ± sd overlap."""
     counts: dict[Setting, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
     for (setting, _), means in _by_dataset(summaries).items():
         if method in means:
@@ -90,7 +90,7 @@ def duels(summaries: Sequence[Summary], method: str) -> dict[Setting, dict[str, 
 
 
 def wins(summaries: Sequence[Summary], method: str) -> dict[str, dict[str, float]]:
-    """For each mechanism the share of data sets, averaged over frequencies, on which the method's mean is higher."""
+    """For each mechanism, the share of data sets on which the method's mean is higher, averaged over frequencies."""
     shares: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for (setting, _), means in _by_dataset(summaries).items():
         if method in means:
@@ -100,7 +100,7 @@ def wins(summaries: Sequence[Summary], method: str) -> dict[str, dict[str, float
 
 
 def _by_dataset(summaries: Sequence[Summary]) -> dict[tuple[Setting, str], dict[str, Summary]]:
-    """The methods' summaries on each setting of each data set, those that can be compared."""
+    """The comparable summaries for each setting and data set, by method."""
     found: dict[tuple[Setting, str], dict[str, Summary]] = defaultdict(dict)
     for each in comparable(summaries):
         found[each.setting, each.dataset][each.method] = each
@@ -109,7 +109,7 @@ def _by_dataset(summaries: Sequence[Summary]) -> dict[tuple[Setting, str], dict[
 
 def _outcome(mine: Summary, other: Summary) -> int:
     """0 for a win, 1 for a loss, 2 for a draw."""
-    # Rounded, so that intervals that touch in print touch here.
+    # Rounded, so that intervals that touch in print also touch here.
     if round(mine.mean - mine.sd, 9) > round(other.mean + other.sd, 9):
         return 0
     return 1 if round(mine.mean + mine.sd, 9) < round(other.mean - other.sd, 9) else 2
