@@ -167,7 +167,7 @@ METHODS: list[Method] = [
         "pu-toolbox",
         "PUSBClassifier",
         lambda told: _of("pu_toolbox", "PUSBClassifier"),
-        "A logistic regression on the labels, cut at ½; its documentation claims the order of the rows only.",
+        "A logistic regression of the labels, threshold ½; its documentation claims only the order of the rows.",
     ),
     Method(
         "pu-toolbox",

@@ -78,12 +78,12 @@ errors of either.
   model in all four, but where y and e rise together the data hardly distinguish the two. `JERM` relies on the clearest
   positives being labelled, which holds in *class score* and fails in *other features*.
 - If labels follow the class score, even a method that treats the unlabelled as negatives puts the rows in the right
-  order, and only the cut is left to find. The share of positives among the unlabelled (†) gives the cut away: compare
+  order, and only the threshold is missing. The share of positives among the unlabelled (†) determines it: compare
   those lines with the oracle's rather than the others'.
-- "balanced" cuts at the estimated P(Y=1) instead of ½. P(Y=1) = ½ in all scenarios, so this changes nothing for a
-  method that estimates y well, and makes up for a y that is too low or too high throughout.
-- Only decisions are measured here, not the order of the rows. A method with the right order and the wrong cut, such as
-  any that treats the unlabelled as negatives in *easy*, looks bad in this table.
+- "balanced" puts the threshold at the estimated P(Y=1), not at ½. P(Y=1) = ½ in all scenarios, so this
+  changes nothing for a method that estimates y well; it corrects a y that is too low or too high throughout.
+- Only decisions are measured here, not the order of the rows. A method with the right order and a wrong threshold, such
+  as any that treats the unlabelled as negatives in *easy*, looks bad in this table.
 - pu-toolbox's `LBEClassifier` fits the same model as `LBE`. That model is symmetric: swapping y and e does not change
   the likelihood, and the start decides which of the two a fit finds. A balanced accuracy near or below ½ is a sign of
   the swap.
@@ -183,7 +183,7 @@ def accuracy_table(results: Results) -> str:
             best = a is not None and a.values and name != "Oracle()" and np.mean(a.values) >= least[world, told]
             row.append(f"**{text}**" if best else text)
         rows.append(row)
-    return table(("package", "method", "cut", *worlds), rows)
+    return table(("package", "method", "threshold", *worlds), rows)
 
 
 def _nearly_best(results: Results, world: str, told: bool) -> float:

@@ -63,7 +63,7 @@ def _label(each: Method) -> str:
 
 
 def _accuracy(axes: Any, results: Results) -> None:
-    """Means and two standard errors, a row for each method and decision; propense's balanced cuts are hollow."""
+    """Means and two standard errors, a row for each method and decision; propense's balanced decisions are hollow."""
     methods = results.methods()
     for world, marker in SHOWN.items():
         for a in results.accuracies:
@@ -72,7 +72,7 @@ def _accuracy(axes: Any, results: Results) -> None:
             row = next(i for i, each in enumerate(methods) if each.name == a.method)
             hollow = a.decision == "balanced"
             colour = COLOURS[methods[row].package]
-            # The two scenarios and the two cuts slightly apart.
+            # The two scenarios and the two decisions slightly apart.
             height = row + (-0.15 if marker == "o" else 0.15) + (0.12 if hollow else 0)
             axes.errorbar(
                 np.mean(a.values),

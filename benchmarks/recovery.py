@@ -1,7 +1,7 @@
 """How well each method recovers a double-logistic truth, y and e on different features (ten columns).
 
-Means over seeds: balanced accuracy on 20 000 new rows, cut at ½, and the mean absolute errors of y and e on the fitted
-rows. Run: ``python benchmarks/recovery.py [--seeds 5]``.
+Means over seeds: balanced accuracy on 20 000 new rows, threshold ½, and the mean absolute errors of y and e on the
+fitted rows. Run: ``python benchmarks/recovery.py [--seeds 5]``.
 """
 
 import argparse
