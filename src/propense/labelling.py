@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from propense._designs import as_design, column_moments
 from propense._maths.logistic import logit, sigmoid
 from propense._risks import LogisticRisk
-from propense._solvers import SOLVERS
+from propense._solvers import newton
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
 
 __all__ = ["MECHANISMS", "Labelling", "LabellingMechanism", "class_score", "draw_labels", "simulate"]
@@ -166,7 +166,7 @@ def class_score(X: Any, positive: Any) -> Vector:
     """The log-odds of being positive by logistic regression (ridge 1) of the true classes: the paper's score."""
     design = as_design(X)
     risk = LogisticRisk(design, np.asarray(positive, dtype=bool), ridge=1.0)
-    return np.asarray(design.matvec(SOLVERS["newton"](risk, np.zeros(design.shape[1]), tol=1e-8, max_iter=1000).coef))
+    return np.asarray(design.matvec(newton(risk, np.zeros(design.shape[1]), tol=1e-8, max_iter=1000).coef))
 
 
 def draw_labels(propensity: Vector, positive: Any, rng: np.random.Generator) -> NDArray[np.bool_]:

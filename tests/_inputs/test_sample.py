@@ -191,7 +191,7 @@ def test_a_negative_weight_is_named(problem):
 
 
 OPTIONS = [
-    ({"solver": "adam"}, "solver must be one of 'auto', 'mm', 'newton', 'lbfgs'"),
+    ({"solver": "adam"}, "solver must be one of 'auto', 'mm', 'newton'"),
     ({"variant": "Paper"}, "variant must be one of 'published', 'paper'"),
     ({"decision": None}, "decision must be one of"),
     ({"ridge": -1.0}, "ridge must be a number ≥ 0"),

@@ -72,8 +72,7 @@ def test_the_minimum_over_both_factors_is_no_saddle(rng):
     X = rng.normal(size=(500, 3))
     labelled = rng.random(500) < 1 / (1 + np.exp(-3 * X[:, 0])) / (1 + np.exp(-X[:, 1]))
     risk = PairRisk(as_design(X), labelled, ridge=1.0, propensity_ridge=1.0)
-    for solver in ("newton", "lbfgs"):
-        # β = γ is a saddle: by symmetry the gradient cannot leave it.
-        solution = SOLVERS[solver](risk, 0.1 * rng.normal(size=8), tol=1e-8, max_iter=500)
-        assert solution.converged
-        assert np.linalg.eigvalsh(risk.hessian(solution.coef)).min() > 0
+    # β = γ is a saddle: by symmetry the gradient cannot leave it.
+    solution = SOLVERS["newton"](risk, 0.1 * rng.normal(size=8), tol=1e-8, max_iter=500)
+    assert solution.converged
+    assert np.linalg.eigvalsh(risk.hessian(solution.coef)).min() > 0

@@ -9,11 +9,10 @@ from propense import JERM, TM, Naive, PUClassifier
 
 ESTIMATORS = [
     *METHODS.values(),
-    Naive(solver="lbfgs"),
     Naive(solver="mm"),
     JERM(variant="paper"),
     JERM(solver="newton"),
-    JERM(solver="lbfgs", spy_quantile=0.1),
+    JERM(solver="mm", spy_quantile=0.1),
     JERM(propensity_estimator=LogisticRegression()),
     TM(estimator=LogisticRegression(), propensity_features=[]),
 ]

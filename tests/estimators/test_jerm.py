@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 from propense import JERM
-from propense._solvers import SOLVERS
 from propense.labelling import MECHANISMS, draw_labels
 
 
@@ -95,7 +94,7 @@ def test_spies_of_the_paper_belong_to_the_positives(wdbc):
     assert paper.positives_path_[0] == pytest.approx(published.positives_path_[0] + 1 / len(s))
 
 
-@pytest.mark.parametrize("solver", ["mm", "newton", "lbfgs"])
+@pytest.mark.parametrize("solver", ["mm", "newton"])
 def test_the_paper_minimises_the_joint_risk(cloud, solver):
     X, s = cloud
     # Without a ridge β has no finite minimiser here: the risk falls for ever as β grows.
@@ -110,9 +109,8 @@ def test_the_paper_minimises_the_joint_risk(cloud, solver):
 
 def test_solvers_agree_on_the_minimiser(cloud):
     X, s = cloud
-    fits = [JERM(variant="paper", solver=solver, ridge=0.5, max_steps=20_000).fit(X, s) for solver in SOLVERS]
+    fits = [JERM(variant="paper", solver=solver, ridge=0.5, max_steps=20_000).fit(X, s) for solver in ("mm", "newton")]
     assert_same_fit(fits[0], fits[1], atol=1e-4)
-    assert_same_fit(fits[0], fits[2], atol=1e-4)
 
 
 def test_auto_is_mm_as_published_and_newton_as_in_the_paper(cloud):
@@ -127,7 +125,7 @@ OPTIONS = [
     {"ridge": 2.0, "propensity_ridge": 0.3},
     {"variant": "paper", "ridge": 0.1},
     {"variant": "paper", "ridge": 0.1, "spy_quantile": 0.1},
-    {"variant": "paper", "ridge": 0.1, "solver": "lbfgs"},
+    {"variant": "paper", "ridge": 0.1, "solver": "mm", "max_steps": 20_000},
 ]
 
 

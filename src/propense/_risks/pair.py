@@ -13,7 +13,7 @@ from propense._maths.arrays import Rows, as_float, namespace, weigh
 from propense._maths.double_logistic import class_log_odds_shift, joint_slope
 from propense._maths.formulas import KNOWN_PAIR, PAIR, PAIR_SQUARE
 from propense._maths.linear import places
-from propense._risks.base import Majoriser, Matrix, Moments, Vector, cost_of_knowing, diagonal, total_weight
+from propense._risks.single import Majoriser, Matrix, Moments, Vector, cost_of_knowing, diagonal, total_weight
 
 __all__ = ["PairRisk"]
 

@@ -1,12 +1,13 @@
 """Minimisers of a risk: plain functions (risk, start, *, tol, max_iter) -> Solution."""
 
+from collections.abc import Callable
+
 from propense._solvers.adam import Adam
-from propense._solvers.lbfgs import lbfgs
 from propense._solvers.mm import mm, mm_early
 from propense._solvers.newton import newton
+from propense._solvers.objective import Solution, gradient_norm
 from propense._solvers.orthant import Penalty, orthant_newton
 from propense._solvers.projected import projected
-from propense._solvers.solution import Solution, gradient_norm
 from propense._solvers.working_set import Place, SparseLogistic, SparsePair
 
 __all__ = [
@@ -19,9 +20,10 @@ __all__ = [
     "SparsePair",
     "gradient_norm",
     "mm_early",
+    "newton",
     "orthant_newton",
     "projected",
 ]
 
 # "auto" is Newton's method: it makes no p × p matrix where that would be large.
-SOLVERS = {"auto": newton, "mm": mm, "newton": newton, "lbfgs": lbfgs}
+SOLVERS: dict[str, Callable[..., Solution]] = {"auto": newton, "mm": mm, "newton": newton}

@@ -4,13 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._maths.linear import is_wide
-from propense._risks import Objective
-from propense._solvers.solution import Solution, gradient_norm
+from propense._solvers.objective import MajorisedObjective, Solution, gradient_norm
 
 __all__ = ["mm", "mm_early"]
 
 
-def mm(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def mm(risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Step until the gradient norm is at most `tol`."""
     coef, n_iter = start, 0
     gradient = risk.gradient(coef)
@@ -21,7 +20,7 @@ def mm(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int
     return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)
 
 
-def mm_early(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def mm_early(risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Step until the next step would move no coefficient by `tol` or more, and do not take that step.
 
     The early stop of the published JERM: the unfinished minimisation is what regularises it. Where p × p is too much
@@ -40,7 +39,9 @@ def mm_early(risk: Objective, start: NDArray[np.float64], *, tol: float, max_ite
     return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)
 
 
-def _mm_early_lengthened(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def _mm_early_lengthened(
+    risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_iter: int
+) -> Solution:
     """The same stop, along about the same path, in a fraction of the steps.
 
     With more columns than rows the classes come apart, the risk flattens and the steps shrink like 1/k, all much alike.

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._maths.linear import cholesky_solver
-from propense._risks import Objective
-from propense._solvers.solution import Solution, gradient_norm
+from propense._solvers.objective import Objective, Solution, gradient_norm
 
 __all__ = ["Penalty", "orthant_newton"]
 

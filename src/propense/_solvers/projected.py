@@ -5,8 +5,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._risks import Objective
-from propense._solvers.solution import Solution
+from propense._solvers.objective import Objective, Solution
 
 __all__ = ["project_to_ball", "projected"]
 

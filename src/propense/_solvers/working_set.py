@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from propense._designs import Design, column_moments
 from propense._maths.arrays import Rows
 from propense._maths.linear import places
-from propense._risks import LogisticRisk, Objective, PairRisk
+from propense._risks import LogisticRisk, PairRisk
+from propense._solvers.objective import Objective, gradient_norm
 from propense._solvers.orthant import Penalty, orthant_newton
-from propense._solvers.solution import gradient_norm
 
 __all__ = ["Place", "SparseLogistic", "SparsePair"]
 

@@ -12,7 +12,7 @@ from propense._maths.arrays import as_float, namespace
 from propense._maths.double_logistic import joint_loss
 from propense._maths.logistic import sigmoid, softplus
 from propense._risks import PairRisk
-from propense._solvers import SOLVERS, gradient_norm
+from propense._solvers import gradient_norm, newton
 from propense._steps.known_negatives import expected_log_unknown, fit_complete, initial_log_unknown, observed_loss
 from propense._steps.learners import Learner
 from propense._steps.model import Model
@@ -131,7 +131,7 @@ def refit_em(sample: Sample, begin: tuple[Vector, Vector], learners: Learners, *
     The gradient of the observed risk is 0 there, and close to it Newton's method is faster.
     """
     risk = observed_risk(sample, learners)
-    found = SOLVERS["newton"](risk, risk.join(*begin), tol=tol, max_iter=max_iter)
+    found = newton(risk, risk.join(*begin), tol=tol, max_iter=max_iter)
     beta, gamma = (LogisticPredictor(coef) for coef in risk.split(found.coef))
     return Model(beta, gamma, max(found.n_iter, 1), found.converged, [found.value / risk.total_weight])
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from propense._designs import Design
 from propense._maths.linear import places
 from propense._risks import LogisticRisk
-from propense._solvers import SOLVERS, Solution
+from propense._solvers import Solution, newton
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Predictor
 
 __all__ = ["Learner", "fit_logistic"]
@@ -74,7 +74,7 @@ def fit_logistic(
     """Minimise the logistic loss of `targets` in [0, 1] plus ½·ridge·‖coef‖²; ridge = 1 is scikit-learn's C = 1."""
     p = design.shape[1]
     risk = LogisticRisk(design, targets, weights=weights, ridge=ridge, intercept_ridge=intercept_ridge)
-    return SOLVERS["newton"](risk, np.zeros(p) if start is None else start, tol=_TOL, max_iter=_STEPS)
+    return newton(risk, np.zeros(p) if start is None else start, tol=_TOL, max_iter=_STEPS)
 
 
 def _fit_classifier(classifier: Any, design: Design, targets: Any, weights: Any) -> Any:

@@ -46,9 +46,9 @@ class JERM(BasePUClassifier):
         regularises them, and spies that only set the threshold (the least likely spy stays out of P̂). "paper" is
         Algorithm 1 to the letter: β is the minimiser, and the spies belong to P̂ (those at or above the threshold,
         where ``spy_quantile`` is above 0).
-    solver : {"auto", "mm", "newton", "lbfgs"}, default="auto"
+    solver : {"auto", "mm", "newton"}, default="auto"
         What minimises the joint risk over β. "auto" is "mm" (majorise–minimise) for "published" and "newton" for
-        "paper". Only "mm" can be stopped early: with "newton" and "lbfgs" β is the minimiser in either variant. Beyond
+        "paper". Only "mm" can be stopped early: with "newton" β is the minimiser in either variant. Beyond
         4 000 columns none of them makes a matrix of n_features²: "mm" and "newton" find each step by conjugate
         gradients, products with X alone.
     ridge : float, default=0.0

@@ -49,8 +49,8 @@ class JointMLE(BasePUClassifier):
     n_starts : int, default=10
         From how many places to search. The first is the naive y with e = ½; the others split the naive log-odds between
         the two factors at random.
-    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
-        "auto" is "newton". Beyond 2 000 columns none of them makes a matrix of n_features². Within a ``radius`` it is
+    solver : {"auto", "newton", "mm"}, default="auto"
+        "auto" is "newton". Beyond 2 000 columns neither makes a matrix of n_features². Within a ``radius`` it is
         projected gradients.
     tol : float, default=1e-8
         A search stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.

@@ -39,8 +39,8 @@ class KnownPropensity(LogisticClassifier):
         through the known propensities, which serves new rows.
     propensity_features : list of str or of int, default=None
         The columns, by name or number, that this curve may depend on; None is all of them.
-    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
-        "auto" is "newton". Beyond 4 000 columns none of them makes a matrix of n_features².
+    solver : {"auto", "newton", "mm"}, default="auto"
+        "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
         The solver stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
     max_iter : int, default=1000

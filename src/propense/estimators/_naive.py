@@ -21,8 +21,8 @@ class Naive(LogisticClassifier):
         accuracy.
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
-    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
-        "auto" is "newton". Beyond 4 000 columns none of them makes a matrix of n_features².
+    solver : {"auto", "newton", "mm"}, default="auto"
+        "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
         The solver stops when the gradient of the mean loss, each column in its own unit, is nowhere above this.
     max_iter : int, default=1000

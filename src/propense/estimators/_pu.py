@@ -17,7 +17,7 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float
 from propense._maths.logistic import logit, sigmoid
 from propense._risks import LogisticRisk, PairRisk
-from propense._solvers import SOLVERS, Solution
+from propense._solvers import SOLVERS, Solution, newton
 from propense._steps.known_negatives import fit_complete, minimise_with_negatives
 from propense._steps.learners import Learner
 from propense._steps.model import Model
@@ -73,8 +73,8 @@ class PUClassifier(BasePUClassifier):
         The columns, by name or number, that e may depend on; an empty list makes e constant. Whoever can name them
         knows more than the labels tell: then e's slopes have the same ridge as y's, and nothing is shared unless
         ``share`` says so.
-    solver : {"auto", "newton", "lbfgs", "mm"}, default="auto"
-        "auto" is "newton". Beyond 2 000 columns none of them makes a matrix of n_features².
+    solver : {"auto", "newton", "mm"}, default="auto"
+        "auto" is "newton". Beyond 2 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
         A search stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
     max_iter : int, default=1000
@@ -205,7 +205,7 @@ class PUClassifier(BasePUClassifier):
         design, columns = sample.design, sample.propensity_columns
         p, scales = design.shape[1], column_scales(design, sample.weights)
         naive = LogisticRisk(design, sample.labelled, weights=sample.weights, ridge=self.ridge * scales[1])
-        start = SOLVERS["newton"](naive, np.zeros(p), tol=_ROUGH, max_iter=self.max_iter).coef
+        start = newton(naive, np.zeros(p), tol=_ROUGH, max_iter=self.max_iter).coef
         risk = self._risk(sample, scales, _NONE)
         constant, log_unknown = self._minimise(sample, risk, risk.join(start, np.zeros(p)))
         beta, gamma = risk.split(constant.coef)

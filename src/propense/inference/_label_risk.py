@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._maths.logistic import sigmoid
-from propense._risks.base import diagonal
+from propense._risks.single import diagonal
 
 __all__ = ["Ground", "LabelRisk"]
 
@@ -91,9 +91,6 @@ class LabelRisk:
             gradient.append((pull * (1.0 - at.propensity)) @ self._moving)
         return value, np.concatenate(gradient) + self._ridge * coef
 
-    def gradient(self, coef: Vector) -> Vector:
-        return self.value_gradient(coef)[1]
-
     def hessian(self, coef: Vector) -> Matrix:
         at = self._chances(coef)
         rows, odds = self._ground.rows, ~self._labelled / (1.0 - at.chance)
@@ -114,12 +111,6 @@ class LabelRisk:
     def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
         hessian = self.hessian(coef)
         return lambda v: hessian @ v
-
-    def majoriser(self) -> Matrix:
-        raise NotImplementedError("Newton's method, which minimises this, asks for none.")
-
-    def majorised_step(self, gradient: Vector) -> Vector:
-        raise NotImplementedError("Newton's method, which minimises this, asks for none.")
 
     def _chances(self, coef: Vector) -> _At:
         if self._last is None or not np.array_equal(coef, self._last.coef):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from propense._maths.linear import places
 from propense._maths.logistic import logit, sigmoid
-from propense._solvers import SOLVERS, Solution
+from propense._solvers import Solution, newton
 from propense.inference._label_risk import Ground, LabelRisk
 
 __all__ = ["AtRandom", "LabelModels"]
@@ -99,4 +99,4 @@ class LabelModels:
         gamma = np.zeros(len(beta))
         gamma[0] = log_odds
         risk = LabelRisk(self._ground, labelled, gamma, free)
-        return SOLVERS["newton"](risk, np.concatenate([beta, gamma[free]]), tol=_TOL, max_iter=_STEPS)
+        return newton(risk, np.concatenate([beta, gamma[free]]), tol=_TOL, max_iter=_STEPS)
