@@ -29,7 +29,7 @@ import propense
 from propense import JERM
 from propense._designs import as_design
 from propense._designs.torch.design import TorchDesign
-from propense._maths.arrays import home
+from propense._maths.arrays import to_host
 from propense._maths.double_logistic import class_log_odds_shift
 from propense._maths.formulas import JOINT, LOGISTIC
 from propense.estimators import _jerm
@@ -194,22 +194,22 @@ def measure_fit(report: Report, X: Tensor, labelled: Tensor) -> None:
 
 def compare(report: Report, name: str, X: Tensor, labelled: Tensor, bound: float = 1e-6) -> None:
     """A fit on the device against NumPy's on the same numbers."""
-    there, here = JERM().fit(X, labelled), JERM().fit(home(X), home(labelled))
+    there, here = JERM().fit(X, labelled), JERM().fit(to_host(X), to_host(labelled))
     gap = max(np.abs(there.coef_ - here.coef_).max(), np.abs(there.propensity_coef_ - here.propensity_coef_).max())
     report.check(f"{name}: coefficients", float(gap), bound)
     report.check(f"{name}: spies that differ", float(not np.array_equal(there.spies_, here.spies_)), 0.0)
-    chances = np.abs(home(there.predict_proba(X)) - here.predict_proba(home(X))).max()
+    chances = np.abs(to_host(there.predict_proba(X)) - here.predict_proba(to_host(X))).max()
     report.check(f"{name}: posterior", float(chances), bound)
 
 
 def compare_sweep(report: Report, X: Tensor, labelled: Tensor) -> None:
     """One sweep of each formula against NumPy's."""
-    design, host = as_design(X), as_design(home(X))
+    design, host = as_design(X), as_design(to_host(X))
     coef = np.random.default_rng(1).normal(size=X.shape[1] + 1) / math.sqrt(X.shape[1])
     assert isinstance(design, TorchDesign)
     for name, (formula, rows) in formulas(design, labelled, coef).items():
         value, gradient = design.sweep(formula, coef, rows)
-        truth, slope = host.sweep(formula, coef, [home(row) for row in rows])
+        truth, slope = host.sweep(formula, coef, [to_host(row) for row in rows])
         report.check(f"{name} {X.shape[0]} × {X.shape[1]}: value, relative", abs(value / truth - 1.0), 1e-12)
         gap = np.abs(gradient - slope).max() / np.abs(slope).max()
         report.check(f"{name} {X.shape[0]} × {X.shape[1]}: gradient, relative", float(gap), 1e-11)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from propense._maths.linear import cholesky_solver, places
+from propense._maths.linear import cholesky_solver, coef_positions
 
 
 def test_solver_inverts_the_matrix(rng):
@@ -16,6 +16,6 @@ def test_an_indefinite_matrix_is_refused():
 
 
 def test_places_put_the_intercept_first():
-    np.testing.assert_array_equal(places(np.array([0, 2]), 5), [0, 1, 3])
-    np.testing.assert_array_equal(places(np.array([], dtype=np.intp), 5), [0])
-    np.testing.assert_array_equal(places(None, 3), [0, 1, 2])
+    np.testing.assert_array_equal(coef_positions(np.array([0, 2]), 5), [0, 1, 3])
+    np.testing.assert_array_equal(coef_positions(np.array([], dtype=np.intp), 5), [0])
+    np.testing.assert_array_equal(coef_positions(None, 3), [0, 1, 2])

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from conftest import fit, load_problem, mapped, reference_files, torch
 from propense import JERM, SAREM, TM
-from propense._maths.arrays import home
+from propense._maths.arrays import to_host
 
 # TM may still be moving after its hundred rounds.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -39,10 +39,6 @@ PREDICTIONS = ("decision_function", "predict_proba", "predict_propensity", "pred
 @pytest.fixture(params=BACKENDS)
 def elsewhere(request):
     return BACKENDS[request.param]
-
-
-def to_host(rows):
-    return np.asarray(home(rows))
 
 
 @pytest.fixture

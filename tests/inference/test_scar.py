@@ -8,7 +8,7 @@ from scipy.optimize import check_grad, minimize
 
 from propense import scar_test
 from propense._designs import as_design
-from propense._maths.linear import places
+from propense._maths.linear import coef_positions
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense.datasets import make_double_logistic
@@ -160,7 +160,7 @@ def test_fewer_columns_add_less(small):
         for columns in ([2], None)
     )
     assert 0 <= few <= all_of_them + 1e-6
-    assert places(np.array([2]), 4).tolist() == [0, 3]
+    assert coef_positions(np.array([2]), 4).tolist() == [0, 3]
 
 
 def test_a_sample_of_the_rows_will_do(small):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from propense._inputs.labels import LabelReader
 from propense._inputs.reader import LARGEST, place
-from propense._maths.arrays import home
+from propense._maths.arrays import to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
 __all__ = ["HostReader"]
@@ -55,7 +55,7 @@ class HostReader:
         self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]
     ) -> NDArray[np.float64]:
         """One finite number per row, from an array or from one number for all."""
-        values = home(values)
+        values = to_host(values)
         if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
             values = np.full(features.shape[0], values)
         try:

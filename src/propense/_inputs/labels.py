@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from propense._maths.arrays import home
+from propense._maths.arrays import to_host
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "fill_missing",
     "missing_values",
     "read_classes",
-    "read_known",
     "read_labels",
-    "read_third",
+    "read_labels_as",
+    "separate_known_negatives",
 ]
 
 # How many values of y are missing, and the first such row.
@@ -49,7 +49,7 @@ def read_labels(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], ND
     return labelled, classes
 
 
-def read_third(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+def separate_known_negatives(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     """y in two values, and who is known to be negative: of two values beside missing ones the smaller says so.
 
     Other y are returned as they are. Negatives that outnumber the missing values may be unlabelled rows of a table with
@@ -87,7 +87,7 @@ def read_classes(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], N
     return y == values[1], values
 
 
-def read_known(y: Any, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
+def read_labels_as(y: Any, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
     """Who is of the second class, where the two are known, as they are from a fit; a missing value is the first."""
     y, missing, values = _read_values(y)
     strange = [value for value in values.tolist() if value not in classes.tolist()]
@@ -213,7 +213,7 @@ def _denies(word: Any, other: Any) -> bool:
 
 def _as_array(y: Any) -> Any:
     """Lists as arrays that keep their values: NumPy would write None and NaN beside strings as words."""
-    y = home(y)
+    y = to_host(y)
     if not isinstance(y, list | tuple):
         return np.asarray(y) if hasattr(y, "__array__") else y
     array = np.asarray(y)

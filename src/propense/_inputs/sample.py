@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, as_design
 from propense._inputs.host import HostReader
-from propense._inputs.labels import LabelReader, read_classes, read_third
+from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
 from propense._inputs.reader import Reader
 from propense._maths.arrays import Rows, as_float, library_of
 from propense._maths.double_logistic import class_given_label
@@ -90,7 +90,7 @@ class Sample:
         """The mean of `expected`: the estimated P(Y=1)."""
         return self.mean(self.expected(a, b, log_unknown))
 
-    def numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    def row_numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
         """The user's row numbers for ours."""
         return index if self.rows is None else self.design.pick(self.rows, index)
 
@@ -109,7 +109,7 @@ class Sample:
         weights = None if self.weights is None else self.weights[mask]
         return self.design.take(mask), self.labelled[mask], weights
 
-    def part(self, mask: Any) -> "Sample":
+    def subset(self, mask: Any) -> "Sample":
         """The sample of the rows of a mask, as in `among`; nothing is known of their propensity."""
         design, labelled, weights = self.among(mask)
         negative = None
@@ -117,7 +117,7 @@ class Sample:
             negative = self.negative if design is self.design else self.negative[mask]
         return Sample(design, labelled, weights, None, None, self.propensity_columns, negative)
 
-    def counting(self, weights: Any) -> "Sample":
+    def reweighted(self, weights: Any) -> "Sample":
         """The same rows with other weights, those of weight 0 left out."""
         kept = weights > 0
         if bool(kept.all()):
@@ -163,7 +163,7 @@ def read_sample(
     if y is None:
         raise InvalidLabels(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     if known_negative is None and library_of(y) not in ("dask", "dask_expr") and read_labels is not read_classes:
-        y, known_negative = read_third(y)
+        y, known_negative = separate_known_negatives(y)
     labelled, classes = reader.read_labels(y, features, read_labels)
     weights = None if sample_weight is None else _read_weights(reader, sample_weight, features)
     if propensity is not None:
@@ -173,7 +173,7 @@ def read_sample(
     sample = Sample(as_design(features), labelled, weights, None, propensity, columns, negative)
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
-        sample = sample.counting(weights)
+        sample = sample.reweighted(weights)
         if not bool(sample.labelled.any()):
             raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
         if bool(sample.labelled.all()):

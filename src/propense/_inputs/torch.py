@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader
 from propense._inputs.reader import LARGEST
-from propense._maths.arrays import home, library_of
+from propense._maths.arrays import library_of, to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
 
 __all__ = ["TorchReader"]
@@ -54,7 +54,7 @@ class TorchReader:
         # The distinct values stand for y, a NaN among them if there is any: torch counts each NaN as another value.
         missing = y != y
         count = int(missing.sum())
-        values = home(torch.unique(y[~missing] if count else y))
+        values = to_host(torch.unique(y[~missing] if count else y))
         gaps = (count, int(missing.byte().argmax())) if count else None
         _, classes = read(np.append(values, np.nan) if count else values, gaps)
         return y == classes[1].item(), classes

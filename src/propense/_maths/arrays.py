@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Rows", "as_float", "by_block", "home", "library_of", "namespace", "weigh"]
+__all__ = ["Rows", "as_float", "by_block", "library_of", "namespace", "to_host", "weigh"]
 
 # One number per row of the feature matrix, in whatever library the matrix lives.
 Rows = Any
@@ -46,7 +46,7 @@ def as_float(rows: Rows) -> Rows:
     return rows.double()
 
 
-def home(values: Any) -> Any:
+def to_host(values: Any) -> Any:
     """A tensor on whatever device, or what Dask has yet to compute, as a NumPy array; anything else as it is."""
     library = library_of(values)
     if library == "torch":

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrs
 
-__all__ = ["WIDE", "KrylovSolver", "cholesky_solver", "conjugate_gradients", "is_wide", "places"]
+__all__ = ["WIDE", "KrylovSolver", "cholesky_solver", "coef_positions", "conjugate_gradients", "is_wide"]
 
 Vector = NDArray[np.float64]
 Product = Callable[[Vector], Vector]
@@ -77,6 +77,6 @@ class KrylovSolver:
         return self._x
 
 
-def places(columns: NDArray[np.intp] | None, p: int) -> NDArray[np.intp]:
+def coef_positions(columns: NDArray[np.intp] | None, p: int) -> NDArray[np.intp]:
     """Where the coefficients of some features, the intercept first, stand among the p of all; None is every feature."""
     return np.arange(p) if columns is None else np.concatenate([[0], columns + 1])

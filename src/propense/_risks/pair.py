@@ -12,7 +12,7 @@ from propense._designs import Design
 from propense._maths.arrays import Rows, as_float, namespace, weigh
 from propense._maths.double_logistic import class_log_odds_shift, joint_slope
 from propense._maths.formulas import KNOWN_PAIR, PAIR, PAIR_SQUARE
-from propense._maths.linear import places
+from propense._maths.linear import coef_positions
 from propense._risks.single import Majoriser, Matrix, Moments, Vector, cost_of_knowing, diagonal, total_weight
 
 __all__ = ["PairRisk"]
@@ -41,7 +41,7 @@ class PairRisk:
         self._formula, self._constant = PAIR, 0.0
         p = design.shape[1]
         # Where γ's coefficients stand among β's.
-        self._places = places(columns, p)
+        self._places = coef_positions(columns, p)
         q = len(self._places)
         ridges = diagonal(p, ridge), diagonal(q, propensity_ridge)
         self._ridge = np.concatenate(ridges)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from propense._designs import Design, column_moments
 from propense._maths.arrays import Rows
-from propense._maths.linear import places
+from propense._maths.linear import coef_positions
 from propense._risks import LogisticRisk, PairRisk
 from propense._solvers.objective import Objective, gradient_norm
 from propense._solvers.orthant import Penalty, orthant_newton
@@ -57,7 +57,7 @@ class SparsePair:
         self._design, self._labelled, self._weights = design, design.hold(labelled), weights
         p = design.shape[1]
         # Which column each coefficient belongs to, the intercept's first.
-        self._owners = np.concatenate([np.arange(p), places(columns, p)]) if self._paired else np.arange(p)
+        self._owners = np.concatenate([np.arange(p), coef_positions(columns, p)]) if self._paired else np.arange(p)
         self.risk = self._risk(design, columns)
         spreads = np.concatenate([[0.0], column_moments(design, weights)[1]])
         factor = np.where(np.arange(len(self._owners)) < p, 1.0, kappa)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from propense._designs import Design
-from propense._maths.linear import places
+from propense._maths.linear import coef_positions
 from propense._risks import LogisticRisk
 from propense._solvers import Solution, newton
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Predictor
@@ -50,7 +50,7 @@ class Learner:
         if self.estimator is not None and part.shape[1] > 1:
             classifier = _fit_classifier(clone(self.estimator), part, targets, weights)
             return ClassifierPredictor(classifier, self.columns), True
-        where = places(self.columns, design.shape[1])
+        where = coef_positions(self.columns, design.shape[1])
         begin = None
         if isinstance(start, LogisticPredictor) and np.isfinite(start.coef).all():
             begin = start.coef[where]

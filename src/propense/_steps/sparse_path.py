@@ -11,7 +11,7 @@ from propense._designs import Design, column_moments
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
 from propense._maths.formulas import PAIR
-from propense._maths.linear import places
+from propense._maths.linear import coef_positions
 from propense._solvers import Penalty, Place, Solution, SparseLogistic, SparsePair, orthant_newton
 
 __all__ = ["Path", "Problem", "Rules", "folds_of", "held_out"]
@@ -209,7 +209,7 @@ def _risk(test: Problem, coef: Vector) -> float:
     """The summed joint loss of coefficients."""
     p = test.design.shape[1]
     gamma = np.zeros(p)
-    gamma[places(test.columns, p)] = coef[p:]
+    gamma[coef_positions(test.columns, p)] = coef[p:]
     both = np.column_stack([coef[:p], gamma])
     used = np.flatnonzero(both[1:].any(axis=1))
     rows: tuple[Any, ...] = (test.labelled,)

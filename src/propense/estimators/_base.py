@@ -18,7 +18,7 @@ from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
 from propense._inputs.sample import Predictor, Sample, read_features, read_sample
-from propense._maths.arrays import Rows, home
+from propense._maths.arrays import Rows, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense._risks import PairRisk
@@ -252,8 +252,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         float
         """
-        predicted = home(self.predict(X))
-        return float(accuracy_score(fill_missing(y, self.classes_[0]), predicted, sample_weight=home(sample_weight)))
+        predicted = to_host(self.predict(X))
+        return float(accuracy_score(fill_missing(y, self.classes_[0]), predicted, sample_weight=to_host(sample_weight)))
 
     @property
     def coef_(self) -> NDArray[np.float64]:

@@ -227,7 +227,7 @@ class JERM(BasePUClassifier):
             if sample.negative is not None:
                 log_unknown = best_log_unknown(sample, class_log_odds, propensity)
                 risk = risk.knowing(sample.negative, log_unknown)
-        self.spies_ = sample.numbers(np.unique(spies.rows))
+        self.spies_ = sample.row_numbers(np.unique(spies.rows))
         self.positives_path_ = np.asarray(shares)
         converged = repeats and fitted and solution.converged
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or compare with SAREM."))

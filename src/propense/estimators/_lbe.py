@@ -14,7 +14,7 @@ from propense._diagnostics.doubts import SYMMETRIC
 from propense._inputs.options import Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.double_logistic import joint_loss
-from propense._maths.linear import places
+from propense._maths.linear import coef_positions
 from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import Adam
 from propense._steps.em import (
@@ -187,7 +187,7 @@ class LBE(BasePUClassifier):
     def _fit_published(self, sample: Sample, ridge: float, propensity_ridge: float, rounds: int) -> Model:
         design, labelled, weights = sample.design, sample.labelled, sample.weights
         beta, gamma = self._pretrained(sample, ridge), np.zeros(design.shape[1])
-        where = places(sample.propensity_columns, len(gamma))
+        where = coef_positions(sample.propensity_columns, len(gamma))
         some = design if sample.propensity_columns is None else design.columns(sample.propensity_columns)
         labels = LogisticRisk(some, labelled, weights=weights, ridge=propensity_ridge)
         # Adam moves each coefficient by its own gradients alone, so two states with one clock are one state.

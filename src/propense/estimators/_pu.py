@@ -252,7 +252,7 @@ class PUClassifier(BasePUClassifier):
         halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
         calls = []
         for mask in (halves, ~halves):
-            half = sample.part(sample.design.send(mask))
+            half = sample.subset(sample.design.send(mask))
             if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
             risk = self._risk(half, column_scales(half.design, half.weights), half.propensity_columns)

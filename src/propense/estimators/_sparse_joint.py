@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from propense._diagnostics.doubts import SYMMETRIC
 from propense._inputs.options import Choice, Count, Number, Option, Seed, Truth
 from propense._inputs.sample import Sample
-from propense._maths.linear import places
+from propense._maths.linear import coef_positions
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
 from propense._steps.sparse_path import Path, Problem, Rules, folds_of, held_out
@@ -261,5 +261,5 @@ class SparseJoint(BasePUClassifier):
 def _split(coef: Vector, p: int, columns: NDArray[np.intp] | None) -> tuple[Vector, Vector]:
     """β and γ over all columns."""
     gamma = np.zeros(p)
-    gamma[places(columns, p)] = coef[p:]
+    gamma[coef_positions(columns, p)] = coef[p:]
     return coef[:p], gamma

@@ -72,7 +72,7 @@ def _resample(sample: Sample, rng: np.random.Generator) -> Sample:
     # By their places on one line, so that copies side by side are drawn as the weight that stands for them.
     places = np.searchsorted(edges, rng.random(draws) * edges[-1], side="right")
     counts = np.bincount(np.minimum(places, len(edges) - 1), minlength=len(edges))
-    drawn = sample.counting(design.send(counts * (edges[-1] / draws)))
+    drawn = sample.reweighted(design.send(counts * (edges[-1] / draws)))
     if not bool(drawn.labelled.any()):
         raise NoLabelledInstances("No labelled row was drawn.")
     if bool(drawn.labelled.all()):

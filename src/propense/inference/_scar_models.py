@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._maths.linear import places
+from propense._maths.linear import coef_positions
 from propense._maths.logistic import logit, sigmoid
 from propense._solvers import Solution, newton
 from propense.inference._label_risk import Ground, LabelRisk
@@ -60,7 +60,7 @@ class LabelModels:
 
     def __init__(self, features: Matrix, columns: Index | None, prior: tuple[float, float], most: float = 1.0) -> None:
         self._ground = Ground(features, _RIDGE, _PROPENSITY_RIDGE)
-        self._free = places(columns, self._ground.rows.shape[1])
+        self._free = coef_positions(columns, self._ground.rows.shape[1])
         self._prior, self._most = prior, min(most, _NEARLY_ALL)
 
     def at_random(self, labelled: Mask, start: AtRandom | None = None) -> AtRandom:

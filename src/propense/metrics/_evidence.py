@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._inputs.labels import read_known, read_labels
-from propense._maths.arrays import home
+from propense._inputs.labels import read_labels, read_labels_as
+from propense._maths.arrays import to_host
 from propense.errors import InvalidInput, InvalidPropensity, InvalidWeights, NoLabelledInstances
 
 __all__ = ["Evidence", "read_chances", "read_decisions"]
@@ -40,7 +40,7 @@ class Evidence:
 def read_chances(s: Any, y_proba: Any, propensity: Any, sample_weight: Any) -> Evidence:
     """With P(Y=1 | x), from one column or from the two of `predict_proba`."""
     labelled, _ = _read_labels(s)
-    chances = np.asarray(home(y_proba), dtype=np.float64)
+    chances = np.asarray(to_host(y_proba), dtype=np.float64)
     if chances.ndim == 2 and chances.shape[1] == 2:
         chances = chances[:, 1]
     chances = _one_each("y_proba", chances, len(labelled), InvalidInput)
@@ -51,10 +51,10 @@ def read_chances(s: Any, y_proba: Any, propensity: Any, sample_weight: Any) -> E
 def read_decisions(s: Any, y_pred: Any, propensity: Any, sample_weight: Any) -> Evidence:
     """With who is called positive; somebody among them is labelled, and none of those has a propensity of 0."""
     labelled, classes = _read_labels(s)
-    y_pred = np.asarray(home(y_pred))
+    y_pred = np.asarray(to_host(y_pred))
     if y_pred.dtype.kind == "f" and np.isnan(y_pred).any():
         raise InvalidInput("y_pred holds NaN; every row is called positive or not.")
-    positive = y_pred if y_pred.dtype.kind == "b" else read_known(y_pred, classes, "y_pred")
+    positive = y_pred if y_pred.dtype.kind == "b" else read_labels_as(y_pred, classes, "y_pred")
     rows = _evidence(labelled, _one_each("y_pred", positive, len(labelled), InvalidInput), propensity, sample_weight)
     if not rows.labelled.any():
         raise NoLabelledInstances("s holds no labelled instance of weight above 0, by which to judge.")
@@ -66,7 +66,7 @@ def read_decisions(s: Any, y_pred: Any, propensity: Any, sample_weight: Any) -> 
 
 def _read_labels(s: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """As the estimators read y; but truth values say what they say, be they all the same."""
-    s = home(s)
+    s = to_host(s)
     if getattr(s, "dtype", None) == np.bool_ and np.ndim(s) == 1:
         return np.asarray(s), np.array([False, True])
     return read_labels(s)
@@ -74,11 +74,11 @@ def _read_labels(s: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
 
 def _evidence(labelled: NDArray[np.bool_], said: NDArray[Any], propensity: Any, sample_weight: Any) -> Evidence:
     n = len(labelled)
-    weights = np.ones(n) if sample_weight is None else np.asarray(home(sample_weight), dtype=np.float64)
+    weights = np.ones(n) if sample_weight is None else np.asarray(to_host(sample_weight), dtype=np.float64)
     weights = _one_each("sample_weight", weights, n, InvalidWeights)
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and (weights > 0.0).any()):
         raise InvalidWeights("sample_weight holds a negative or infinite number, NaN, or nothing above 0.")
-    values = np.asarray(home(propensity), dtype=np.float64)
+    values = np.asarray(to_host(propensity), dtype=np.float64)
     values = _one_each("propensity", np.full(n, values) if values.ndim == 0 else values, n, InvalidPropensity)
     _check_chances("propensity", values, InvalidPropensity)
     if (weights > 0.0).all():

@@ -9,8 +9,8 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from propense._inputs.labels import read_known
-from propense._maths.arrays import home
+from propense._inputs.labels import read_labels_as
+from propense._maths.arrays import to_host
 from propense.errors import InvalidOption, InvalidPropensity
 from propense.metrics._joint import joint_brier, joint_risk
 from propense.metrics._shares import lee_liu_score, sar_balanced_accuracy, sar_precision, sar_recall
@@ -104,9 +104,9 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None, propensity: Any = None) -> float:
         kind = _KINDS[self._name]
-        said = home(getattr(estimator, kind.asks)(X))
+        said = to_host(getattr(estimator, kind.asks)(X))
         return kind.sign * kind.metric(
-            read_known(y, estimator.classes_),
+            read_labels_as(y, estimator.classes_),
             said if kind.asks == "predict_proba" else said == estimator.classes_[1],
             propensity=_propensity_of(estimator, X) if propensity is None else propensity,
             sample_weight=sample_weight,
@@ -143,7 +143,7 @@ class Scorer:
 def _propensity_of(estimator: Any, X: Any) -> Any:
     """e(x) by the estimator, which may stand at the end of a pipeline or inside a search."""
     if hasattr(estimator, "predict_propensity"):
-        return home(estimator.predict_propensity(X))
+        return to_host(estimator.predict_propensity(X))
     if isinstance(estimator, Pipeline):
         return _propensity_of(estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X)
     if hasattr(estimator, "best_estimator_"):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from propense._inputs.labels import read_labels, read_third
+from propense._inputs.labels import read_labels, separate_known_negatives
 from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
@@ -211,7 +211,7 @@ def explain(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
         X = estimator[:-1].transform(X)
         estimator = estimator[-1]
     check_is_fitted(estimator)
-    labelled, _ = read_labels(read_third(y)[0])
+    labelled, _ = read_labels(separate_known_negatives(y)[0])
     if ids is not None and len(ids) != len(labelled):
         raise InvalidInput(f"ids holds {len(ids)} names for {len(labelled)} rows.")
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(estimator.n_features_in_)])

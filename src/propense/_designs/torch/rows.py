@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from propense._maths.arrays import Rows, home
+from propense._maths.arrays import Rows, to_host
 
 __all__ = ["TensorRows"]
 
@@ -24,7 +24,7 @@ class TensorRows:
         return torch.tensor(values, dtype=torch.float64 if values.dtype.kind == "f" else None, device=self._device)
 
     def bring(self, rows: Rows) -> NDArray[Any]:
-        return np.asarray(home(rows))
+        return np.asarray(to_host(rows))
 
     def hold(self, rows: Rows) -> Rows:
         return rows
