@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 def test_a_scheduler_that_is_not_there_is_told_and_leaves_dask_as_it_was(address):
     before = dask.config.get("scheduler", None)
     for _ in range(2):
-        with pytest.raises(InvalidOption, match=f"--dask {address}: no scheduler answers there"), on_dask(address):
+        with pytest.raises(InvalidOption, match=f"dask={address!r}: no scheduler answers there"), on_dask(address):
             pass
     assert dask.config.get("scheduler", None) == before
     gc.collect()

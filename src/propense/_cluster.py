@@ -18,7 +18,7 @@ def on_dask(address: str) -> Iterator[Any]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise MissingExtra("Dask is needed for --dask. Install it: pip install 'propense[dask]'.") from None
+        raise MissingExtra("Dask is not installed. Install it: pip install 'propense[dask]'.") from None
     if address == "local":
         with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as client:
             yield client
@@ -28,6 +28,6 @@ def on_dask(address: str) -> Iterator[Any]:
         Client(address, timeout=_PATIENCE, set_as_default=False).close()
         client = Client(address, timeout=_PATIENCE)
     except (OSError, ValueError, TypeError) as error:
-        raise InvalidOption(f"--dask {address}: no scheduler answers there ({error}).") from None
+        raise InvalidOption(f"dask={address!r}: no scheduler answers there ({error}).") from None
     with client:
         yield client

@@ -94,7 +94,7 @@ def test_labels_are_tested_where_that_is_asked_for(folder, tmp_path, clinic):
     assert propense.model_files.inspect(model)["about"]["scar_p_value"] == found.p_value
     status, _, err = call(*asked, "--no-scar-test", "--prior", "0.5")
     assert status == 2
-    assert "The prior 0.5 is used by the test of labels at random alone: --scar-test." in " ".join(err.split())
+    assert "--prior 0.5 is used only by the test that --no-scar-test switches off." in " ".join(err.split())
 
 
 def test_scores_from_a_file_are_those_of_the_fit_bit_for_bit(folder, tmp_path, clinic):
@@ -241,7 +241,7 @@ def test_options_that_make_no_sense_are_refused(folder, tmp_path):
     refused(["fit", tmp_path / "none.csv", *FIT, "--model", model], "none.csv", "no such file")
     refused(["fit", table, *FIT, "--set", "spy_quantile"], "NAME=VALUE")
     refused(["fit", table, *FIT, "--set", "ridge=-1"], "ridge=-1")
-    refused(["fit", table, *FIT, "--decimal", "x"], "--decimal x")
+    refused(["fit", table, *FIT, "--decimal", "x"], "--decimal 'x'")
     refused(["fit", table, *FIT, "--propensity-features", ","], "a name missing")
     refused(["fit", table, *FIT, "--positive", "maybe"], "'maybe'", "'yes'")
     refused(["score", table, "--model", table, "--out", out], "clinic.csv", "not a propense model file")
@@ -391,7 +391,7 @@ def test_damaged_model_files_are_refused(tmp_path, folder, data):
 
 def test_a_table_of_another_shape_is_refused_by_score(folder, tmp_path, clinic):
     for table, words in (
-        (clinic.drop_columns(["age"]), ["lacks", "'age'"]),
+        (clinic.drop_columns(["age"]), ["does not have", "'age'"]),
         (clinic.set_column(1, "age", pa.array(["old"] * 600)), ["'age'", "row 1", "'old'"]),
         (clinic.append_column("posterior", pa.array([0.0] * 600)), ["'posterior'"]),
     ):
@@ -434,7 +434,7 @@ def test_a_folder_is_fitted_in_memory_or_with_dask(in_pieces, tmp_path, folder):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_dask_cannot_read_is_one_line(in_pieces, folder, tmp_path):
     for arguments, words in (
-        ((folder / "clinic.csv", "--dask", "local"), "neither a folder of Parquet files nor one such file"),
+        ((folder / "clinic.csv", "--dask", "local"), "neither a folder of Parquet files nor a Parquet file"),
         ((in_pieces, "--dask", "tcp://127.0.0.1:1"), "no scheduler answers there"),
         ((tmp_path / "no", "--dask", "local"), "there is no such folder"),
     ):

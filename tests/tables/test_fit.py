@@ -12,7 +12,7 @@ from clinic import make_clinic
 from propense import JERM, Naive, PUClassifier
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidInput, InvalidLabels, InvalidOption, InvalidTable, NoLabelledInstances
-from propense.tables import METHODS, TableFile, explain, fit_table
+from propense.tables import METHODS, FitOptions, TableFile, fit_table, summarise_estimator
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,14 @@ def jerm(clinic):
 def test_the_first_choice_is_taken_unless_another_is_named(clinic):
     estimator = fit_table(clinic, "reported", id="patient").estimator
     assert (type(estimator), estimator.decision, estimator.random_state) == (PUClassifier, "balanced", 0)
+
+
+def test_options_may_be_passed_whole(clinic, found):
+    options = FitOptions("reported", id="patient", method="tm")
+    again = fit_table(clinic, options, method="pu")
+    np.testing.assert_array_equal(again.scores.hidden, found.scores.hidden)
+    with pytest.raises(TypeError, match="colour"):
+        fit_table(clinic, options, colour="red")
 
 
 def test_columns_become_features(found):
@@ -121,7 +129,7 @@ def test_propensity_features_are_columns_of_the_table(clinic):
     assert used == ["bmi", "bmi missing", "sex=m"]
     with pytest.raises(InvalidOption, match=r"The propensity feature 'height' is no feature. There are: 'age'"):
         fit_table(clinic, "reported", id="patient", propensity_features=["height"])
-    with pytest.raises(InvalidOption, match="naive fits no propensity"):
+    with pytest.raises(InvalidOption, match="naive does not fit a propensity"):
         fit_table(clinic, "reported", id="patient", method="naive", propensity_features=["sex"])
 
 
@@ -147,16 +155,16 @@ def test_doubts_are_said(clinic):
 
 
 WRONG = [
-    ({"label": "told"}, InvalidTable, r"has no column 'told' \(--label\). It has: 'patient', 'age'"),
-    ({"id": "name"}, InvalidTable, r"has no column 'name' \(--id\)"),
-    ({"drop": ["name"]}, InvalidTable, r"has no column 'name' \(--drop\)"),
-    ({"categorical": ["name"]}, InvalidTable, r"has no column 'name' \(--categorical\)"),
-    ({"id": None}, InvalidTable, "column 'patient' holds 600 different words.*--id 'patient'"),
+    ({"label": "told"}, InvalidTable, r"has no column 'told' \(label=\). Its columns: 'patient', 'age'"),
+    ({"id": "name"}, InvalidTable, r"has no column 'name' \(id=\)"),
+    ({"drop": ["name"]}, InvalidTable, r"has no column 'name' \(drop=\)"),
+    ({"categorical": ["name"]}, InvalidTable, r"has no column 'name' \(categorical=\)"),
+    ({"id": None}, InvalidTable, "column 'patient' holds 600 different texts.*id='patient'"),
     ({"method": "magic"}, InvalidOption, "There is no method 'magic'. There are: pu, jerm, joint-mle"),
     ({"decision": "fair"}, InvalidOption, "decision='fair'"),
-    ({"label": "region"}, InvalidLabels, r"t\.csv, column 'region' holds 3 values \('east', 'north', 'south'\)"),
-    ({"label": "sex"}, InvalidLabels, r"holds 'f' and 'm': say which one means labelled, --positive 'f' or"),
-    ({"positive": "maybe"}, InvalidLabels, r"holds no 'maybe' \(--positive\). It holds: 'yes'"),
+    ({"label": "region"}, InvalidLabels, r"t\.csv, column 'region' has 3 values \('east', 'north', 'south'\)"),
+    ({"label": "sex"}, InvalidLabels, r"holds 'f' and 'm'. Pass the value that means labelled: positive='f' or"),
+    ({"positive": "maybe"}, InvalidLabels, r"does not contain positive='maybe'. Its values: 'yes'"),
     ({"id": "reported"}, InvalidTable, "cannot be both the label and the id"),
     ({"parameters": {"colour": 1}}, InvalidOption, "PUClassifier has no parameter 'colour'. It has: decision"),
     ({"parameters": {"ridge": -1}}, InvalidOption, r"PUClassifier\(ridge=-1\)"),
@@ -174,11 +182,11 @@ def test_what_cannot_be_fitted_is_told(clinic, options, error, words):
 def test_a_table_without_labels_is_told(clinic):
     nobody = clinic.set_column(6, "reported", pa.array([""] * len(clinic)))
     with pytest.raises(
-        NoLabelledInstances, match=r"t\.csv, column 'reported' holds no labelled row: every cell is empty"
+        NoLabelledInstances, match=r"t\.csv, column 'reported' has no labelled row: every cell is empty"
     ):
         fit_table(nobody, "reported", where="t.csv", id="patient")
     unnamed = clinic.rename_columns(["", *clinic.column_names[1:]])
-    with pytest.raises(InvalidTable, match=r"column 1 has no name.*--drop ''"):
+    with pytest.raises(InvalidTable, match=r"column 1 has no name.*drop=\[''\]"):
         fit_table(unnamed, "reported")
 
 
@@ -189,17 +197,17 @@ def test_columns_that_are_no_features_are_doubted(clinic, found):
         .append_column("known", pa.array(found.labelled))
     )
     notes = " ".join(fit_table(odd, "reported", id="patient", method="pglin").notes)
-    assert "The column 'one' holds one value only" in notes
-    assert "The column 'number' holds another whole number in every row. If it names the rows, say --id" in notes
-    assert "The column 'known' says who is labelled." in notes
+    assert "The column 'one' has the same value in every row" in notes
+    assert "The column 'number' has a different whole number in every row. Pass id='number' if it" in notes
+    assert "The column 'known' shows exactly which rows are labelled." in notes
     wide = pa.table({f"x{j}": np.random.default_rng(j).normal(size=20) for j in range(30)} | {"s": [True, False] * 10})
-    assert any("30 features and 20 rows" in note for note in fit_table(wide, "s", method="pglin").notes)
+    assert any("30 features but only 20 rows" in note for note in fit_table(wide, "s", method="pglin").notes)
 
 
 def test_names_that_scoring_writes_and_row_numbers_of_pandas_are_refused(clinic):
     for name, words in (
-        ("hidden", "a name that propense score writes"),
-        ("__index_level_0__", "pandas' own row numbers"),
+        ("hidden", "a name that scoring adds"),
+        ("__index_level_0__", "row numbers of pandas"),
     ):
         with pytest.raises(InvalidTable, match=words):
             fit_table(clinic.append_column(name, pa.array(range(600))), "reported", id="patient")
@@ -216,18 +224,18 @@ def test_ids_are_the_text_that_stands_there(clinic):
 def test_a_pipeline_fitted_by_hand_is_explained():
     data = make_double_logistic(500, 4, random_state=0)
     pipeline = make_pipeline(StandardScaler(), JERM()).fit(data.X, data.labelled)
-    found = explain(pipeline, data.X, data.labelled)
+    found = summarise_estimator(pipeline, data.X, data.labelled)
     np.testing.assert_array_equal(found.scores.hidden, pipeline[-1].predict_hidden(pipeline[0].transform(data.X)))
-    with pytest.raises(InvalidInput, match="ids holds 3 names for 500 rows"):
-        explain(pipeline, data.X, data.labelled, ids=[1, 2, 3])
+    with pytest.raises(InvalidInput, match="ids has 3 names for 500 rows"):
+        summarise_estimator(pipeline, data.X, data.labelled, ids=[1, 2, 3])
     with pytest.raises(NotFittedError):
-        explain(JERM(), data.X, data.labelled)
+        summarise_estimator(JERM(), data.X, data.labelled)
 
 
 def test_an_estimator_fitted_by_hand_is_explained():
     data = make_double_logistic(500, 4, random_state=0)
     model = Naive().fit(data.X, data.labelled)
-    found = explain(model, data.X, data.labelled)
+    found = summarise_estimator(model, data.X, data.labelled)
     np.testing.assert_array_equal(found.scores.hidden, model.predict_hidden(data.X))
     assert [grouping.column for grouping in found.groups] != []
     assert found.expected.sum() == pytest.approx(model.prior_ * 500)

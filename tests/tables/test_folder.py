@@ -6,11 +6,11 @@ import pytest
 from pyarrow import parquet
 
 from propense.errors import InvalidTable, NoLabelledInstances
-from propense.tables import Choices, TableFolder, fit_folder, fit_table
+from propense.tables import FitOptions, TableFolder, fit_folder, fit_table
 
 dask = pytest.importorskip("dask")
 
-CHOICES = Choices("reported", id="patient", method="pglin")
+OPTIONS = FitOptions("reported", id="patient", method="pglin")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_rows_are_drawn_alike_from_all_pieces(folder):
 
 def test_a_fit_in_pieces_is_the_fit_of_the_table(folder, clinic):
     whole = fit_table(clinic, "reported", id="patient", method="pglin")
-    found = fit_folder(TableFolder(folder), CHOICES)
+    found = fit_folder(TableFolder(folder), OPTIONS)
     np.testing.assert_allclose(found.estimator.label_coef_, whole.estimator.label_coef_, atol=1e-6)
     assert found.estimator.prior_ == pytest.approx(whole.estimator.prior_, abs=1e-7)
     assert found.counts.rows == 600
@@ -75,13 +75,13 @@ def test_a_fit_in_pieces_is_the_fit_of_the_table(folder, clinic):
 
 def test_a_sample_understands_and_all_rows_count(folder, clinic):
     whole = fit_table(clinic, "reported", id="patient", method="pglin")
-    found = fit_folder(TableFolder(folder), Choices("reported", drop=["patient"], method="pglin"), sample=300)
+    found = fit_folder(TableFolder(folder), FitOptions("reported", drop=["patient"], method="pglin"), sample=300)
     assert len(found.labelled) == 300
     assert found.counts.rows == 600
     assert found.counts.labelled == whole.counts.labelled
     # Medians and scales are of 300 rows; the fit is of 600.
     assert found.estimator.prior_ == pytest.approx(whole.estimator.prior_, abs=0.02)
-    assert any("a sample of 300 of 600 rows" in note for note in found.notes)
+    assert any("a random sample of 300 rows" in note for note in found.notes)
     # Rows are named by their number in the whole table, from 1.
     first = int(found.ids[0]) - 1
     assert found.matrix[0, 0] == clinic.column("age")[first].as_py()
@@ -92,14 +92,14 @@ def test_what_is_no_such_folder_is_refused_in_words(folder, tmp_path, clinic):
     with pytest.raises(InvalidTable, match="there is no such folder"):
         TableFolder(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidTable, match=r"holds no Parquet file"):
+    with pytest.raises(InvalidTable, match=r"contains no Parquet file"):
         TableFolder(tmp_path / "empty")
-    with pytest.raises(InvalidTable, match="neither a folder of Parquet files nor one such file"):
+    with pytest.raises(InvalidTable, match="neither a folder of Parquet files nor a Parquet file"):
         TableFolder(folder / "notes.txt")
     with pytest.raises(InvalidTable, match=r"b\.parquet holds no rows"):
         TableFolder(folder / "b.parquet")
     parquet.write_table(clinic.drop_columns("bmi"), folder / "d.parquet")
-    with pytest.raises(InvalidTable, match=r"d\.parquet has no column 'bmi', which .*a\.parquet has"):
+    with pytest.raises(InvalidTable, match=r"d\.parquet has no column 'bmi', but .*a\.parquet has"):
         TableFolder(folder)
     (folder / "d.parquet").write_bytes(b"PAR1 torn")
     with pytest.raises(InvalidTable, match=r"d\.parquet cannot be read as parquet"):
@@ -107,17 +107,17 @@ def test_what_is_no_such_folder_is_refused_in_words(folder, tmp_path, clinic):
 
 
 def test_bad_cells_and_labels_are_told_with_their_file(folder, clinic):
-    with pytest.raises(InvalidTable, match=r"no column 'told' \(--label\)"):
-        fit_folder(TableFolder(folder), Choices("told"))
+    with pytest.raises(InvalidTable, match=r"no column 'told' \(label=\)"):
+        fit_folder(TableFolder(folder), FitOptions("told"))
     words = pa.array(["?"] * 10)
     odd = clinic.slice(0, 10).set_column(clinic.column_names.index("age"), "age", words)
     parquet.write_table(odd, folder / "z.parquet")
-    with pytest.raises(InvalidTable, match=r"z\.parquet, column 'age', holds string where .*a\.parquet holds double"):
+    with pytest.raises(InvalidTable, match=r"z\.parquet, column 'age', holds string, but in .*a\.parquet it"):
         TableFolder(folder)
     (folder / "z.parquet").unlink()
     nobody = clinic.set_column(clinic.column_names.index("reported"), "reported", pa.array(["no"] * 600))
     for file in folder.rglob("?.parquet"):
         file.unlink()
     parquet.write_table(nobody, folder / "a.parquet")
-    with pytest.raises(NoLabelledInstances, match="holds no labelled row"):
-        fit_folder(TableFolder(folder), CHOICES)
+    with pytest.raises(NoLabelledInstances, match="has no labelled row"):
+        fit_folder(TableFolder(folder), OPTIONS)

@@ -26,7 +26,7 @@ def test_every_row_keeps_its_place_and_gets_its_scores(tmp_path, clinic, found, 
     write = csv.write_csv if name.endswith("csv") else parquet.write_table
     write(clinic, tmp_path / name)
     told = []
-    done = score_file(found.model, TableFile(tmp_path / name), tmp_path / out, tell=told.append)
+    done = score_file(found.model, TableFile(tmp_path / name), tmp_path / out, progress=told.append)
     assert len(told) > 3
     assert told[-1] == done.rows == done.listed == 600
     assert done.labelled == found.labelled.sum()
@@ -68,7 +68,7 @@ def test_without_a_label_column_every_row_is_unlabelled(tmp_path, clinic, found)
 
 def test_levels_never_seen_are_counted(tmp_path, clinic, found):
     csv.write_csv(clinic.set_column(2, "sex", pa.array(["F"] * 100 + ["f"] * 500)), tmp_path / "t.csv")
-    assert score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv").unseen == {"sex": 100}
+    assert score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv").new_levels == {"sex": 100}
 
 
 def test_a_spreadsheet_gets_back_its_own_kind_of_file(tmp_path, clinic, found):
@@ -79,7 +79,7 @@ def test_a_spreadsheet_gets_back_its_own_kind_of_file(tmp_path, clinic, found):
         cells = ["" if cell is None else str(cell) for cell in row.values()]
         lines.append(";".join(cell.replace(".", ",") for cell in cells))
     (tmp_path / "t.csv").write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8", newline="")
-    done = score_file(found.model, TableFile(tmp_path / "t.csv", ","), tmp_path / "o.csv")
+    done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", decimal=",")
     assert done.positives == pytest.approx(found.expected.sum())
     written = (tmp_path / "o.csv").read_text(encoding="utf-8")
     assert written.replace('"', "").startswith("\ufeffpatient;age;")
@@ -92,23 +92,26 @@ def test_labels_of_other_words_are_refused_and_of_other_letters_read(tmp_path, c
     done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
     assert done.labelled == found.labelled.sum()
     csv.write_csv(clinic.set_column(6, "reported", pa.array(np.where(found.labelled, "1", "0"))), tmp_path / "t.csv")
-    with pytest.raises(InvalidLabels, match=r"column 'reported', row 1: '0' is neither 'yes', nor empty"):
+    with pytest.raises(InvalidLabels, match=r"column 'reported', row 1: '0' is not 'yes' or empty"):
         score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
 
 
 def test_the_naive_method_has_no_list(tmp_path, clinic):
     csv.write_csv(clinic, tmp_path / "t.csv")
     naive = fit_table(clinic, "reported", id="patient", method="naive").model
-    with pytest.raises(InvalidOption, match="finds nobody hidden"):
+    with pytest.raises(InvalidOption, match="cannot list rows to review"):
         score_file(naive, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", top=5)
 
 
 def test_what_cannot_be_scored_writes_nothing(tmp_path, clinic, found):
     cases = {
-        "lacks.csv": (clinic.drop_columns(["bmi", "sex"]), "lacks columns that the model was fitted on: 'sex', 'bmi'"),
+        "lacks.csv": (
+            clinic.drop_columns(["bmi", "sex"]),
+            "these columns, which the model needs: 'sex', 'bmi'",
+        ),
         "wrong.csv": (
             clinic.set_column(1, "age", pa.array(["x"] * 600)),
-            "wrong.csv, column 'age', row 1: 'x' where a number is expected",
+            "wrong.csv, column 'age', row 1: 'x' is not a number",
         ),
         "taken.csv": (clinic.append_column("hidden", pa.array([0] * 600)), "already has a column 'hidden'"),
     }

@@ -4,6 +4,7 @@ import io
 import os
 import sys
 
+from propense.cli._flags import with_flags
 from propense.errors import PropenseError
 
 __all__ = ["main"]
@@ -25,7 +26,7 @@ def main() -> None:
         app()
     except PropenseError as error:
         # One line, whatever a table's cells have put into it.
-        print(f"{type(error).__name__}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{type(error).__name__}: {' '.join(with_flags(str(error)).split())}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)

@@ -1,17 +1,18 @@
 """`propense fit`, `score`, `inspect` and `methods`: a table and the models of it."""
 
 import tomllib
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from propense._files import write_atomically
+from propense.cli._flags import with_flags
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
-    from propense.tables import TableFit
+    from propense.tables import FitOptions, TableFit
 
 __all__ = ["fit", "inspect", "methods", "score"]
 
@@ -75,30 +76,31 @@ def fit(
 ) -> None:
     """Learn from a table in which some rows are labelled who is positive, and who gets labelled."""
     from propense.cli._fit_summary import show_fit
-    from propense.tables import Choices, TableFile, TableFolder
+    from propense.tables import FitOptions, TableFile, TableFolder
 
     in_pieces = dask is not None or table.is_dir()
-    source = TableFolder(table) if in_pieces else TableFile(table, _decimal(decimal))
+    source = TableFolder(table) if in_pieces else TableFile(table)
     _keep_apart([table], {"--model": model, "--report": report})
     if report is not None:
         from propense.report import check_extra
 
         check_extra()
-    choices = Choices(
-        label,
-        positive,
-        id,
-        drop or [],
-        categorical or [],
-        method,
-        decision,
-        None if propensity_features is None else _names(propensity_features, source.columns),
-        _parameters(settings or []),
-        points=decimal is not None,
+    options = FitOptions(
+        label=label,
+        positive=positive,
+        id=id,
+        drop=drop or [],
+        categorical=categorical or [],
+        method=method,
+        decision=decision,
+        propensity_features=None if propensity_features is None else _names(propensity_features, source.columns),
+        parameters=_parameters(settings or []),
+        decimal=decimal,
         scar_test=scar_test,
         prior=prior,
     )
-    found = _fit(source, choices, dask)
+    found = _fit(source, options, dask)
+    found = replace(found, notes=[with_flags(note) for note in found.notes])
     written = _write_fit(found, table, model, report)
     show_fit(found, table.name)
     print(*written, sep="\n")
@@ -120,18 +122,20 @@ def score(
     from propense.tables import TableFile, score_file
 
     fitted = _load(model)
-    source = TableFile(table, _decimal(decimal))
+    source = TableFile(table)
     _keep_apart([table, model], {"--out": out})
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("rows", total=None)
-        done = score_file(fitted, source, out, top=top, tell=lambda rows: bar.update(task, completed=rows))
+        done = score_file(
+            fitted, source, out, top=top, decimal=decimal, progress=lambda rows: bar.update(task, completed=rows)
+        )
     words = f"{done.rows:,} rows, {done.labelled:,} labelled ({fitted.label})"
     print(f"{words}, about {done.positives:,.0f} positive: the labelled, and hidden summed over the others.")
     if fitted.label.column not in source.columns:
         print(f"There is no column {fitted.label.column!r}: every row counts as unlabelled.")
-    for name, count in done.unseen.items():
+    for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold what was never seen in the fit"
         print(f"Note: {words}, and count as its most frequent level.")
     if top is not None:
@@ -167,21 +171,17 @@ def methods() -> None:
     Console().print(shown)
 
 
-def _fit(source: Any, choices: Any, dask: str | None) -> "TableFit":
+def _fit(source: Any, options: "FitOptions", dask: str | None) -> "TableFit":
     """Fit in this process, or on Dask."""
     if dask is not None:
         from propense._cluster import on_dask
         from propense.tables import fit_folder
 
         with on_dask(dask):
-            return fit_folder(source, choices)
-    from propense.tables import TableFile, fit_table
+            return fit_folder(source, options)
+    from propense.tables import fit_table
 
-    cells = source.read()
-    if isinstance(source, TableFile):
-        cells = source.plain(cells, leave=[name for name in (choices.id, choices.label) if name is not None])
-    said = {field.name: getattr(choices, field.name) for field in fields(choices)}
-    return fit_table(cells, said.pop("label"), where=str(source.path), **said)
+    return fit_table(source.read(), options, where=str(source.path))
 
 
 def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path | None) -> list[str]:
@@ -236,12 +236,6 @@ def _names(given: list[str], columns: list[str]) -> list[str]:
     if "" in stripped and "" not in columns:
         raise InvalidOption(f"--propensity-features {','.join(given)}: there is a name missing.")
     return stripped
-
-
-def _decimal(sign: str | None) -> str | None:
-    if sign not in (None, ".", ","):
-        raise InvalidOption(f"--decimal {sign}: must be a point or a comma.")
-    return sign
 
 
 def _parameters(given: list[str]) -> dict[str, Any]:

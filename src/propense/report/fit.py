@@ -18,7 +18,7 @@ from propense.plots import (
 from propense.report.page import Figure, Page, render, software, to_svg
 from propense.report.words import ALWAYS, ASSUMES, reference
 from propense.study.grids import Grid
-from propense.tables import TableFit, explain
+from propense.tables import TableFit, summarise_estimator
 
 __all__ = ["FitReport", "gather_fit", "render_fit", "report_fit"]
 
@@ -78,7 +78,7 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
     -------
     Page
     """
-    return Page(render_fit(gather_fit(explain(estimator, X, y, ids=ids), title)))
+    return Page(render_fit(gather_fit(summarise_estimator(estimator, X, y, ids=ids), title)))
 
 
 def gather_fit(found: TableFit, title: str) -> FitReport:

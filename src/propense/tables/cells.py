@@ -1,39 +1,43 @@
-"""Cells of a column, whatever their type, as numbers, truths or text; what cannot be is told by None."""
+"""Convert the cells of a column, whatever their type, to numbers, booleans or text; None where that is impossible."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propense.errors import InvalidOption
+
 __all__ = [
+    "as_booleans",
     "as_levels",
     "as_numbers",
     "as_text",
-    "as_truths",
+    "check_decimal",
     "first_refused",
     "is_categorical",
     "is_dated",
     "is_flat",
     "looks_numeric",
+    "normalise_decimals",
     "with_points",
 ]
 
 Numbers = NDArray[np.float64]
 
-# Words for a missing cell, in any case of letters, beside the empty one.
+# A missing cell, in lower or upper case.
 _MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "-", "--", ".", "?")
 _DATE = r"^(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4}( .*)?)$"
-# 1.234,5 and 1234,5: numbers as they are written where the comma is the decimal sign.
+# 1.234,5 and 1234,5: numbers with a decimal comma.
 _COMMA = r"^[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
-# 1.549 and 12.300, which are thousands to some and fractions to others.
+# 1.549 and 12.300: the point is a decimal sign or separates thousands.
 _THOUSANDS = r"^[-+]?[1-9]\d{0,2}(\.\d{3})+$"
-# A number with separators, a unit, a per cent sign or brackets about it.
-_DRESSED = r"^[-+(]?\s?[€$£]?\s?\d[\d.,'’\s]*\)?\s?(%|[€$£]|\p{L}{1,4}\.?)?$"
+# A number with separators, a unit, a per cent sign or brackets.
+_FORMATTED = r"^[-+(]?\s?[€$£]?\s?\d[\d.,'’\s]*\)?\s?(%|[€$£]|\p{L}{1,4}\.?)?$"
 
 
 def as_text(cells: Any) -> Any:
-    """Arrow strings, trimmed, null where missing."""
+    """Arrow strings, trimmed; null where missing."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -49,14 +53,14 @@ def as_text(cells: Any) -> Any:
 
 
 def as_levels(cells: Any) -> Any:
-    """Text in which 50667.0 is 50667: a column of whole numbers becomes one of fractions where cells are empty."""
+    """Text in which 50667.0 is 50667: empty cells turn a column of whole numbers into floating point."""
     from pyarrow import compute
 
     return compute.replace_substring_regex(as_text(cells), r"^([-+]?\d+)\.0+$", r"\1")
 
 
 def as_numbers(cells: Any) -> Numbers | None:
-    """float64, NaN where missing; None if some cell is no number."""
+    """float64, NaN where missing; None if a cell is not a number."""
     import pyarrow as pa
 
     cells = _plain(cells)
@@ -69,8 +73,8 @@ def as_numbers(cells: Any) -> Numbers | None:
         return None
 
 
-def as_truths(cells: Any) -> Numbers | None:
-    """1 for true, 0 for false, NaN where missing; None if some cell is neither, in any case of letters."""
+def as_booleans(cells: Any) -> Numbers | None:
+    """1 for true, 0 for false, in lower or upper case, NaN where missing; None if a cell is something else."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -87,7 +91,7 @@ def as_truths(cells: Any) -> Numbers | None:
 
 
 def with_points(cells: Any) -> Any:
-    """Cells of text, 1.234,5 written 1234.5; what is no number with a decimal comma stays."""
+    """Text in which 1.234,5 is 1234.5; cells that are not a number with a decimal comma stay as they are."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -99,8 +103,23 @@ def with_points(cells: Any) -> Any:
     return compute.if_else(numbers, pointed, cells).cast(pa.string())
 
 
+def check_decimal(decimal: str | None) -> None:
+    """Raise an error unless it is a point, a comma or None."""
+    if decimal not in (None, ".", ","):
+        raise InvalidOption(f"decimal={decimal!r} is not a point or a comma.")
+
+
+def normalise_decimals(table: Any, names: Collection[str], decimal: str | None) -> Any:
+    """A table or batch with decimal points in the named columns, if the decimal sign is a comma."""
+    if decimal != ",":
+        return table
+    every = table.schema.names
+    columns = [with_points(table.column(name)) if name in names else table.column(name) for name in every]
+    return type(table).from_arrays(columns, names=every)
+
+
 def looks_numeric(cells: Any) -> str | None:
-    """What is odd about a column of text that seems to hold numbers, or None."""
+    """What is wrong with a column of text that seems to hold numbers, or None."""
     from pyarrow import compute
 
     cells = _plain(cells)
@@ -112,17 +131,17 @@ def looks_numeric(cells: Any) -> str | None:
         pointed = compute.match_substring(text, ".")
         odd = compute.sum(thousands).as_py() == compute.sum(pointed).as_py() > 0
         if odd and not compute.all(pointed).as_py():
-            return f"{text.filter(thousands)[0].as_py()!r} may be a fraction or thousands"
+            return f"{text.filter(thousands)[0].as_py()!r} may have a decimal point or a separator of thousands"
         return None
-    dressed = compute.sum(compute.match_substring_regex(text, _DRESSED)).as_py()
-    if dressed * 2 <= len(text):
+    formatted = compute.sum(compute.match_substring_regex(text, _FORMATTED)).as_py()
+    if formatted * 2 <= len(text):
         return None
     place, value = first_refused(cells, as_numbers)
-    return f"most cells look like numbers, but {value!r} in row {place + 1} is none"
+    return f"most cells look like numbers, but {value!r} in row {place + 1} is not one"
 
 
 def first_refused(cells: Any, kind: Callable[[Any], Numbers | None]) -> tuple[int, str]:
-    """Where the first cell stands that is not of the kind, and its text; by halving."""
+    """The place and the text of the first cell that `kind` cannot convert, by bisection."""
     low, high = 0, len(cells)
     while high - low > 1:
         middle = (low + high) // 2
@@ -134,7 +153,7 @@ def first_refused(cells: Any, kind: Callable[[Any], Numbers | None]) -> tuple[in
 
 
 def is_flat(cells: Any) -> bool:
-    """Whether each cell is one number, truth, word or date."""
+    """Whether each cell is a single number, boolean, text or date."""
     import pyarrow as pa
 
     kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
@@ -143,7 +162,7 @@ def is_flat(cells: Any) -> bool:
 
 
 def is_categorical(cells: Any) -> bool:
-    """Whether the file itself says that the column is a category."""
+    """Whether the type of the column is a category."""
     import pyarrow as pa
 
     return bool(pa.types.is_dictionary(cells.type)) and _is_text(cells.type.value_type)
@@ -164,7 +183,7 @@ def is_dated(cells: Any) -> bool:
 
 
 def _plain(cells: Any) -> Any:
-    """One array, dictionaries decoded, half precision made single."""
+    """One array, with dictionaries decoded and half precision converted to single."""
     import pyarrow as pa
 
     if isinstance(cells, pa.ChunkedArray):

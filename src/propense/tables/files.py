@@ -1,20 +1,19 @@
-"""Tables on disk, read and written a batch at a time: CSV (also gzipped), Parquet and Arrow."""
+"""Tables on disk, read and written in batches: CSV (also gzipped), Parquet and Arrow."""
 
 import csv
 import gzip
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from propense.errors import InvalidTable, MissingExtra
-from propense.tables.cells import with_points
 
 __all__ = ["SUFFIXES", "TableFile", "TableWriter", "need_arrow"]
 
-# What a file's name ends with, and what it then holds.
+# The format by the end of the file name.
 SUFFIXES = {
     ".csv": "csv",
     ".csv.gz": "csv",
@@ -24,13 +23,13 @@ SUFFIXES = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
-# Bytes of text read at a time, and rows of the other formats: some tens of megabytes once they are numbers.
+# Bytes of text, and rows of the other formats, per batch: tens of megabytes as numbers.
 _BLOCK, _ROWS = 4 << 20, 1 << 16
 _SEPARATORS = ",;\t|"
 
 
 def need_arrow() -> Any:
-    """pyarrow, or a word on how to get it."""
+    """pyarrow, or an error that explains how to install it."""
     try:
         import pyarrow
     except ImportError:
@@ -41,31 +40,29 @@ def need_arrow() -> Any:
 class TableFile:
     """A table that stays on disk.
 
-    Cells of a CSV file are handed over as the text that stands there; the other formats keep their types.
+    The cells of a CSV file are read as text; the other formats keep their types.
 
     Parameters
     ----------
     path : Path
-        Its name tells the format.
-    decimal : {".", ","}, default=None
-        How decimals are written in a CSV file. None is a point, but numbers that may be meant otherwise are refused.
+        The format follows from its name.
     """
 
-    def __init__(self, path: Path, decimal: str | None = None) -> None:
-        self.path, self.decimal = Path(path), decimal
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
         self.separator, self._head, self.marked = ",", 1, False
         self._format = _format_of(self.path)
         self._arrow = need_arrow()
         if not self.path.exists():
             raise InvalidTable(f"{self.path}: there is no such file.")
         if not self.path.is_file():
-            raise InvalidTable(f"{self.path} is no file.")
+            raise InvalidTable(f"{self.path} is not a file.")
         self.columns = self._read_names()
 
     def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Record batches in the order of the file, of all columns or some."""
+        """Record batches in the order of the file, with all columns or some."""
         wanted = self.columns if columns is None else columns
-        with self._told():
+        with self._naming_the_file():
             if self._format == "csv":
                 yield from self._csv_batches(wanted)
             elif self._format == "parquet":
@@ -76,39 +73,31 @@ class TableFile:
             else:
                 yield from self._arrow_batches(wanted)
 
-    def plain(self, cells: Any, leave: Collection[str] = ()) -> Any:
-        """A table or batch as it is to be understood, with decimal points, but for the columns to leave."""
-        if self.decimal != ",":
-            return cells
-        names = cells.schema.names
-        columns = [cells.column(name) if name in leave else with_points(cells.column(name)) for name in names]
-        return type(cells).from_arrays(columns, names=names)
-
     def read(self, columns: list[str] | None = None) -> Any:
         """The whole table, or some columns, in memory."""
         batches = list(self.batches(columns))
         if not sum(batch.num_rows for batch in batches):
             raise InvalidTable(f"{self.path} holds no rows.")
-        with self._told():
+        with self._naming_the_file():
             return self._arrow.Table.from_batches(batches).combine_chunks()
 
     def _read_names(self) -> list[str]:
-        with self._told():
+        with self._naming_the_file():
             names = self._csv_names() if self._format == "csv" else self._typed_names()
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InvalidTable(f"{self.path} has two columns called {twice!r}. Give each a name of its own.")
+            raise InvalidTable(f"{self.path} has two columns called {twice!r}. Rename one of them.")
         return names
 
     def _csv_names(self) -> list[str]:
-        # Read without regard to rows below: whatever is wrong there is told when they are read.
+        # Only the first line is read here; errors further down are found when the rows are read.
         with self._open_text() as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
             first = ""
             self._head = 0
             for line in file:
                 self._head += 1
                 first += line
-                # A blank line is no name; Excel writes sep=; before the names; a quoted name may hold a line's end.
+                # Blank lines are skipped; Excel writes sep=; before the names; a quoted name may contain a line break.
                 if not first.strip("\ufeff\r\n ") or first.lower().lstrip("\ufeff").startswith("sep="):
                     first = "\ufeff" * first.startswith("\ufeff")
                 elif first.count('"') % 2 == 0 or len(first) > _BLOCK:
@@ -116,16 +105,14 @@ class TableFile:
         self.marked = first.startswith("\ufeff")
         text = first.lstrip("\ufeff")
         if not text.strip():
-            raise InvalidTable(f"{self.path} is empty: the first line must hold the names of the columns.")
+            raise InvalidTable(f"{self.path} is empty: the first line must contain the column names.")
         bare = re.sub('"[^"]*"', "", text)
         self.separator = max(_SEPARATORS, key=bare.count)
         try:
             names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.separator))
             return [" ".join(name.split()) for name in names]
         except csv.Error as error:
-            raise InvalidTable(
-                f"{self.path}: the first line, of the names of the columns, cannot be read: {error}."
-            ) from None
+            raise InvalidTable(f"{self.path}: the first line, the column names, cannot be read: {error}.") from None
 
     def _open_text(self) -> Any:
         return gzip.open(self.path, "rb") if self.path.name.endswith(".gz") else self.path.open("rb")
@@ -141,7 +128,7 @@ class TableFile:
         return 1
 
     def _first_bad_line(self) -> str:
-        """Where a CSV file stops being one, if a plain reading of it finds the place."""
+        """The first line with the wrong number of cells, if Python's reader finds it."""
         with self._open_text() as file:
             lines = (line.decode("utf-8") for line in file)
             reader = csv.reader(lines, delimiter=self.separator)
@@ -170,7 +157,7 @@ class TableFile:
         try:
             yield from open_csv(
                 self.path,
-                # The header is skipped, not read: its names are known.
+                # The header is skipped, since its names are known.
                 read_options=ReadOptions(block_size=_BLOCK, column_names=self.columns, skip_rows=self._head),
                 parse_options=ParseOptions(delimiter=self.separator, newlines_in_values=True),
                 convert_options=ConvertOptions(
@@ -191,8 +178,8 @@ class TableFile:
                     yield batch.slice(start, _ROWS)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What the reader finds wrong, said with the file's name."""
+    def _naming_the_file(self) -> Iterator[None]:
+        """Raise errors of the reader again with the name of the file."""
         try:
             yield
         except UnicodeDecodeError:
@@ -204,18 +191,18 @@ class TableFile:
 
 
 class TableWriter:
-    """Writes batches of one schema to a file of the format its name tells.
+    """Writes batches of one schema to a file.
 
     Parameters
     ----------
     path : Path
     like : str
-        A file name that tells the format.
+        A file name from which the format follows.
     schema : pyarrow.Schema
     separator : str, default=None
         Of a CSV file; None is a comma, or a tab for .tsv.
     marked : bool, default=False
-        Whether a CSV file begins with the mark of UTF-8 that Excel looks for.
+        Whether a CSV file begins with the byte order mark by which Excel recognises UTF-8.
     """
 
     def __init__(
@@ -234,7 +221,7 @@ class TableWriter:
         else:
             from pyarrow.csv import CSVWriter, WriteOptions
 
-            # Closed in close(), with the writer that needs it until then.
+            # Closed in close(), after the writer.
             self._sink = gzip.open(path, "wb", 6) if like.endswith(".gz") else path.open("wb")  # noqa: SIM115
             if marked:
                 self._sink.write("\ufeff".encode())

@@ -1,8 +1,7 @@
-"""Fit a method to a table, and say what there is to say of the fit."""
+"""Fit a method to a table, and summarise the fit."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,20 +16,28 @@ from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest
 from propense.tables.cells import as_text
-from propense.tables.column_checks import oddities
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
 from propense.tables.model import Scores, TableModel, scores_of
-from propense.tables.prepare import Choices, check_columns, fit_noting, set_out
-from propense.tables.scar import check_asked, labels_at_random
+from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
+from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
 
-__all__ = ["Counts", "TableFit", "explain", "fit_table", "look_at", "naive_beside", "row_names"]
+__all__ = ["Counts", "TableFit", "fit_naive", "fit_table", "row_ids", "summarise_estimator", "summarise_fit"]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many rows there are, are labelled, are expected to be positive though unlabelled, and are called positive."""
+    """Counts over all rows of a fit.
+
+    Attributes
+    ----------
+    rows, labelled : int
+    hidden : float
+        How many unlabelled rows are expected to be positive.
+    naive_positive, positive : int
+        How many rows the baseline and the method predict to be positive.
+    """
 
     rows: int
     labelled: int
@@ -41,36 +48,36 @@ class Counts:
 
 @dataclass(frozen=True)
 class TableFit:
-    """A fitted method and what there is to say of it; everything of the size of the table is here alone.
+    """A fitted method and its summary. Only this object holds arrays with one entry per row.
 
     Attributes
     ----------
     estimator : estimator
         The method, fitted.
     model : TableModel or None
-        What to keep, where the fit is that of a table.
+        What to save; None for an estimator that was not fitted to a table.
     schema : Schema
-        What the columns are.
+        The columns and their kinds.
     matrix : ndarray of shape (n_rows, n_columns)
         The columns as numbers, before imputing and scaling.
     labelled : ndarray of bool
-        Who carries the label.
+        Which rows are labelled.
     scores : Scores
-        Of the rows of fit.
+        The scores of the rows.
     naive : Naive
-        The baseline: the unlabelled taken for negatives.
+        The baseline, which treats unlabelled rows as negatives.
     naive_positive, positive : ndarray of bool
-        Whom the baseline and the method call positive.
+        Which rows the baseline and the method predict to be positive.
     groups : list of Grouping
-        Who is under-labelled, the column with the largest differences first.
+        The share of positives that are labelled, by group; the column with the largest differences first.
     ids : ndarray or None
         The names of the rows.
     notes : list of str
-        What the reader should know: columns left out, warnings of the fit, its ``doubts_``.
+        Columns left out, warnings of the fit, and its ``doubts_``.
     counts : Counts
-        Of all rows of the fit. Where the table is larger than memory, all else of a row's size is of a sample of them.
+        Counts over all rows. Where the table is larger than memory, all arrays above are of a sample of the rows.
     scar : ScarTest or None
-        Whether labels look drawn at random among the positives, where that was asked for.
+        The test of whether labels look drawn at random among the positives, if it was run.
     """
 
     estimator: BasePUClassifier
@@ -90,114 +97,60 @@ class TableFit:
 
     @property
     def expected(self) -> NDArray[np.float64]:
-        """P(Y=1 | x, s) of every row: 1 where it is labelled, h(x) where it is not."""
+        """P(Y=1 | x, s) of every row: 1 if it is labelled, else h(x)."""
         return np.where(self.labelled, 1.0, self.scores.hidden)
 
 
-def fit_table(
-    table: Any,
-    label: str,
-    *,
-    where: str = "the table",
-    positive: str | None = None,
-    id: str | None = None,
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    method: str = "pu",
-    decision: str = "balanced",
-    propensity_features: Sequence[str] | None = None,
-    parameters: dict[str, Any] | None = None,
-    points: bool = False,
-    scar_test: bool | None = None,
-    prior: float | None = None,
-) -> TableFit:
-    """Fit a method, and the naive baseline beside it, to the rows of a table.
+def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", **options: Any) -> TableFit:
+    """Fit a method to a table, and the naive baseline to compare it with.
 
     Parameters
     ----------
     table : pyarrow.Table
-    label : str
-        The column that says who is labelled: 1 and 0, yes and no, one value and empty cells.
+    label : str or FitOptions
+        The column that shows which rows are labelled, or all options in one object.
     where : str, default="the table"
-        What errors call the table.
-    positive : str, default=None
-        The value that means labelled; None where it is plain which one does.
-    id : str, default=None
-        A column that names the rows and is no feature.
-    drop : list of str, default=()
-        Columns to leave out.
-    categorical : list of str, default=()
-        Columns of numbers that are names, such as postcodes.
-    method : str, default="pu"
-        A name of `METHODS`.
-    decision : {"balanced", "posterior"}, default="balanced"
-        Where the class is cut.
-    propensity_features : list of str, default=None
-        The columns that the chance of a label may depend on; None is all.
-    parameters : dict, default=None
-        Further arguments of the method's class.
-    points : bool, default=False
-        Whether a point in a number written as text is a decimal point for sure; 1.549 beside 900 is refused otherwise.
-    scar_test : bool, default=None
-        Whether to test if labels are drawn at random among the positives, on at most 2 000 rows; None does where there
-        are at most 30 features, or a prior.
-    prior : float, default=None
-        The share of positives, if known from elsewhere, for that test.
+        The name of the table in errors.
+    **options
+        The other options of `FitOptions`, such as ``id="patient"`` or ``method="jerm"``.
 
     Returns
     -------
     TableFit
     """
-    choices = Choices(
-        label,
-        positive,
-        id,
-        drop,
-        categorical,
-        method,
-        decision,
-        propensity_features,
-        parameters or {},
-        points,
-        scar_test,
-        prior,
-    )
-    check_asked(choices)
-    check_columns(table.column_names, choices, where)
-    said = read_label(table.column(label), label, where, positive)
-    labelled = said.read(table.column(label), where)
-    outset = set_out(table, choices, said, where)
-    estimator, features = outset.model.estimator, outset.model.prepare(outset.matrix)
-    notes = outset.notes + oddities(outset.model.schema, outset.matrix, labelled, features.shape[1])
-    notes += fit_noting(estimator, features, labelled)
-    scar, untested = labels_at_random(choices, estimator, features, labelled)
-    ids = None if id is None else row_names(table, id)
-    return look_at(
+    chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
+    columns = check_columns(table.column_names, chosen, where)
+    said = read_label(table.column(chosen.label), chosen.label, where, chosen.positive)
+    prepared = prepare_table(table, columns, said, chosen, where)
+    estimator = prepared.model.estimator
+    warned = fit_collecting_warnings(estimator, prepared.features, prepared.labelled)
+    scar, untested = run_scar_test(chosen, estimator, prepared.features, prepared.labelled)
+    return summarise_fit(
         estimator,
-        features,
-        labelled,
-        outset.model.schema,
-        outset.matrix,
-        model=outset.model,
-        ids=ids,
-        notes=notes + untested,
+        prepared.features,
+        prepared.labelled,
+        prepared.model.schema,
+        prepared.matrix,
+        model=prepared.model,
+        ids=None if chosen.id is None else row_ids(table, chosen.id),
+        notes=[*prepared.notes, *warned, *untested],
         scar=scar,
     )
 
 
-def row_names(table: Any, column: str) -> NDArray[Any]:
-    """The cells of a column that names the rows."""
+def row_ids(table: Any, column: str) -> NDArray[Any]:
+    """The names of the rows: the cells of a column, as text."""
     return np.asarray(as_text(table.column(column)).fill_null("").to_pylist(), dtype=object)
 
 
-def explain(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
-    """What there is to say of an estimator that was fitted by hand.
+def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
+    """Summarise an estimator that was fitted without `fit_table`.
 
     Parameters
     ----------
     estimator : fitted estimator of propense, or a pipeline that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        The features it was fitted on. Groups of columns are made of dense ones only.
+        The features it was fitted on. Groups are made only for dense columns.
     y : array-like of shape (n_samples,)
         The labels it was fitted on.
     ids : array-like of shape (n_samples,), default=None
@@ -213,16 +166,17 @@ def explain(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
     check_is_fitted(estimator)
     labelled, _ = read_labels(separate_known_negatives(y)[0])
     if ids is not None and len(ids) != len(labelled):
-        raise InvalidInput(f"ids holds {len(ids)} names for {len(labelled)} rows.")
+        raise InvalidInput(f"ids has {len(ids)} names for {len(labelled)} rows.")
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(estimator.n_features_in_)])
     dense = not sp.issparse(X)
     matrix = np.asarray(X, dtype=np.float64) if dense else np.empty((len(labelled), 0))
     schema = Schema(tuple(Column(str(name), "number") for name in (names if dense else [])))
     notes = [] if estimator.converged_ else [estimator._complaint()]
-    return look_at(estimator, X, labelled, schema, matrix, ids=None if ids is None else np.asarray(ids), notes=notes)
+    ids = None if ids is None else np.asarray(ids)
+    return summarise_fit(estimator, X, labelled, schema, matrix, ids=ids, notes=notes)
 
 
-def look_at(
+def summarise_fit(
     estimator: BasePUClassifier,
     features: Any,
     labelled: NDArray[np.bool_],
@@ -236,35 +190,35 @@ def look_at(
     counts: Counts | None = None,
     scar: ScarTest | None = None,
 ) -> TableFit:
-    """The fit with all that follows from it for some rows, and the naive one beside it."""
+    """A fit with its scores, groups and counts, and the naive baseline to compare it with."""
     scores = scores_of(estimator, features)
-    naive = naive_beside(estimator, features, labelled) if naive is None else naive
+    naive = fit_naive(estimator, features, labelled) if naive is None else naive
     naive_positive = np.asarray(naive.predict(features))
     positive = np.asarray(estimator.predict(features) == estimator.classes_[1])
     if counts is None:
         hidden = float(scores.hidden[~labelled].sum())
         counts = Counts(len(labelled), int(labelled.sum()), hidden, int(naive_positive.sum()), int(positive.sum()))
     return TableFit(
-        estimator,
-        model,
-        schema,
-        matrix,
-        labelled,
-        scores,
-        naive,
-        naive_positive,
-        positive,
-        group_labels(schema, matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
-        ids,
-        [*notes, *(doubt.message for doubt in estimator.doubts_)],
-        counts,
-        scar,
+        estimator=estimator,
+        model=model,
+        schema=schema,
+        matrix=matrix,
+        labelled=labelled,
+        scores=scores,
+        naive=naive,
+        naive_positive=naive_positive,
+        positive=positive,
+        groups=group_labels(schema, matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
+        ids=ids,
+        notes=[*notes, *(doubt.message for doubt in estimator.doubts_)],
+        counts=counts,
+        scar=scar,
     )
 
 
-def naive_beside(estimator: BasePUClassifier, features: Any, labelled: Any) -> Naive:
-    """The baseline, cut as the estimator cuts."""
+def fit_naive(estimator: BasePUClassifier, features: Any, labelled: Any) -> Naive:
+    """The baseline, with the decision of the estimator."""
     with warnings.catch_warnings():
-        # What is wrong with the baseline is not what the reader came for.
+        # Warnings of the baseline are not about the fit that was asked for.
         warnings.simplefilter("ignore")
         return Naive(decision=estimator.decision).fit(features, labelled)

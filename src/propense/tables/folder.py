@@ -1,4 +1,4 @@
-"""A folder of Parquet files: one table in pieces, which no process reads whole."""
+"""A folder of Parquet files: one table in pieces, which need not fit into memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ __all__ = ["Piece", "TableFolder"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A row group of a file: what is read at once.
+    """A row group of a file, which is read at once.
 
     Attributes
     ----------
@@ -45,12 +45,12 @@ class Piece:
 
 
 class TableFolder:
-    """The Parquet files of a folder and of those within it, in the order of their names, as one table.
+    """The Parquet files of a folder and its subfolders, in the order of their names, as one table.
 
     Parameters
     ----------
     path : Path
-        A folder, or one Parquet file. What begins with a point or an underscore is left out.
+        A folder, or one Parquet file. Names that begin with a point or an underscore are ignored.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,7 +65,7 @@ class TableFolder:
         ]
         files = [self.path] if self.path.is_file() else files
         if not files:
-            raise InvalidTable(f"{self.path} holds no Parquet file (*.parquet).")
+            raise InvalidTable(f"{self.path} contains no Parquet file (*.parquet).")
         self.columns = TableFile(files[0]).columns
         for file in files[1:]:
             self._check_like(file, files[0])
@@ -86,7 +86,7 @@ class TableFolder:
         return np.cumsum([0, *(piece.rows for piece in self.pieces[:-1])])
 
     def draw(self, count: int, seed: int) -> list[NDArray[np.intp]]:
-        """Rows of each piece, `count` in all, each row of the table as likely as any other, in order."""
+        """A simple random sample of `count` rows: the rows of each piece, in order."""
         chosen = np.random.default_rng(seed).choice(self.rows, min(count, self.rows), replace=False)
         chosen.sort()
         starts = self.starts()
@@ -97,8 +97,8 @@ class TableFolder:
         columns = TableFile(file).columns
         odd = sorted(set(columns) ^ set(self.columns))
         if odd:
-            lacks = file if odd[0] in self.columns else first
-            raise InvalidTable(f"{lacks} has no column {odd[0]!r}, which {file if lacks == first else first} has.")
+            without, having = (file, first) if odd[0] in self.columns else (first, file)
+            raise InvalidTable(f"{without} has no column {odd[0]!r}, but {having} has.")
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -108,14 +108,14 @@ class TableFolder:
                 pa.unify_schemas([pa.schema([kind.field(name)]) for kind in kinds], promote_options="permissive")
             except pa.ArrowException:
                 one, other = (kind.field(name).type for kind in kinds)
-                raise InvalidTable(f"{file}, column {name!r}, holds {other} where {first} holds {one}.") from None
+                raise InvalidTable(f"{file}, column {name!r}, holds {other}, but in {first} it holds {one}.") from None
 
 
 def _check(path: Path) -> None:
     if not path.exists():
         raise InvalidTable(f"{path}: there is no such folder.")
     if path.is_file() and path.suffix != ".parquet":
-        raise InvalidTable(f"{path} is neither a folder of Parquet files nor one such file, which --dask reads.")
+        raise InvalidTable(f"{path} is neither a folder of Parquet files nor a Parquet file, which Dask needs.")
 
 
 def _pieces(file: Path) -> Iterator[Piece]:

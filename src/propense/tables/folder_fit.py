@@ -1,38 +1,37 @@
-"""Fit a method to a folder of Parquet files with Dask: every row is learnt from, none is brought here but a sample."""
+"""Fit a method to a folder of Parquet files with Dask: the fit uses every row, but only a sample is loaded here."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.tables.column_checks import oddities
-from propense.tables.fit import Counts, TableFit, look_at, naive_beside, row_names
+from propense.tables.cells import normalise_decimals
+from propense.tables.fit import Counts, TableFit, fit_naive, row_ids, summarise_fit
 from propense.tables.folder import Piece, TableFolder
 from propense.tables.labels import Label, read_label
 from propense.tables.model import TableModel
-from propense.tables.prepare import Choices, check_columns, fit_noting, set_out
-from propense.tables.scar import check_asked, labels_at_random
+from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
+from propense.tables.scar import run_scar_test
 
 __all__ = ["fit_folder"]
 
-# Rows by which the columns are understood, and which the page shows.
+# The sample that the kinds of columns are inferred from, and that the report shows.
 _SAMPLE = 100_000
 
 
-def fit_folder(folder: TableFolder, choices: Choices, *, sample: int = _SAMPLE) -> TableFit:
-    """Fit a method, and the naive baseline beside it, to every row of a folder of Parquet files.
+def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPLE) -> TableFit:
+    """Fit a method, and the naive baseline to compare it with, to every row of a folder of Parquet files.
 
-    What the columns are, the levels of categories, medians and scales are learnt from rows drawn at random; of them
-    are also the scores, groups and drawings of the result. The two fits and the counts are of all rows. The prepared
-    features are kept by the workers, on disk where their memory is full.
+    The kinds of columns, the levels of categories, the medians and the scales come from rows drawn at random. The
+    scores, groups and figures of the result are of these rows too. The two fits and the counts use all rows. The
+    workers keep the prepared features, on disk where their memory is full.
 
     Parameters
     ----------
     folder : TableFolder
-    choices : Choices
-        As in `fit_table`.
+    options : FitOptions
     sample : int, default=100 000
-        Rows to draw.
+        How many rows to draw.
 
     Returns
     -------
@@ -41,37 +40,33 @@ def fit_folder(folder: TableFolder, choices: Choices, *, sample: int = _SAMPLE) 
     import dask
 
     where = str(folder.path)
-    check_asked(choices)
-    check_columns(folder.columns, choices, where)
-    said = _read_label(folder, choices, where)
+    columns = check_columns(folder.columns, options, where)
+    label = _read_label(folder, options, where)
     drawn = folder.draw(sample, seed=0)
     parts = dask.compute(
         *(dask.delayed(_take)(piece, rows, folder.columns) for piece, rows in zip(folder.pieces, drawn, strict=True))
     )
     table = _join(parts)
-    outset = set_out(table, choices, said, where)
-    estimator, features = outset.model.estimator, outset.model.prepare(outset.matrix)
-    X, labelled = _spread(folder, outset.model, features.shape[1])
-    labels = said.read(table.column(said.column), where)
-    notes = outset.notes + oddities(outset.model.schema, outset.matrix, labels, features.shape[1])
-    notes += fit_noting(estimator, X, labelled)
-    naive = naive_beside(estimator, X, labelled)
-    scar, untested = labels_at_random(choices, estimator, features, labels)
-    if len(labels) < folder.rows:
+    prepared = prepare_table(table, columns, label, options, where)
+    estimator, features = prepared.model.estimator, prepared.features
+    X, labelled = _spread(folder, prepared.model, features.shape[1], options.decimal)
+    notes = prepared.notes + fit_collecting_warnings(estimator, X, labelled)
+    naive = fit_naive(estimator, X, labelled)
+    scar, untested = run_scar_test(options, estimator, features, prepared.labelled)
+    if len(features) < folder.rows:
         notes.append(
-            f"The columns were understood by a sample of {len(labels):,} of {folder.rows:,} rows, of which are also "
-            "the groups and the page; the fits and the table above are of all rows."
+            f"The fit and the counts use all {folder.rows:,} rows. The kinds of columns, the groups and the report are "
+            f"based on a random sample of {len(features):,} rows."
         )
     numbers = np.concatenate([rows + start for rows, start in zip(drawn, folder.starts(), strict=True)])
-    ids = (numbers + 1).astype(str).astype(object) if choices.id is None else row_names(table, choices.id)
-    return look_at(
+    return summarise_fit(
         estimator,
         features,
-        labels,
-        outset.model.schema,
-        outset.matrix,
-        model=outset.model,
-        ids=ids,
+        prepared.labelled,
+        prepared.model.schema,
+        prepared.matrix,
+        model=prepared.model,
+        ids=(numbers + 1).astype(str).astype(object) if options.id is None else row_ids(table, options.id),
         notes=notes + untested,
         naive=naive,
         counts=_count(estimator, naive, X, labelled),
@@ -79,22 +74,22 @@ def fit_folder(folder: TableFolder, choices: Choices, *, sample: int = _SAMPLE) 
     )
 
 
-def _read_label(folder: TableFolder, choices: Choices, where: str) -> Label:
-    """Which value is the label, by the distinct values of all rows."""
+def _read_label(folder: TableFolder, options: FitOptions, where: str) -> Label:
+    """Which value is the label, from the distinct values of all rows."""
     import dask
 
-    found = dask.compute(*(dask.delayed(_distinct)(piece, choices.label) for piece in folder.pieces))
-    return read_label(_join(found).column(choices.label), choices.label, where, choices.positive)
+    found = dask.compute(*(dask.delayed(_distinct)(piece, options.label) for piece in folder.pieces))
+    return read_label(_join(found).column(options.label), options.label, where, options.positive)
 
 
-def _spread(folder: TableFolder, model: TableModel, width: int) -> tuple[Any, Any]:
-    """The prepared features and the labels of all rows, kept by the workers."""
+def _spread(folder: TableFolder, model: TableModel, width: int, decimal: str | None) -> tuple[Any, Any]:
+    """The prepared features and the labels of all rows, which the workers keep."""
     import dask
     import dask.array as da
 
     shared = dask.delayed(model)
     features = [
-        da.from_delayed(dask.delayed(_features)(shared, piece), (piece.rows, width), np.float64)
+        da.from_delayed(dask.delayed(_features)(shared, piece, decimal), (piece.rows, width), np.float64)
         for piece in folder.pieces
     ]
     labelled = [
@@ -124,8 +119,10 @@ def _distinct(piece: Piece, column: str) -> Any:
     return pa.table({column: cells.unique()})
 
 
-def _features(model: TableModel, piece: Piece) -> NDArray[np.float64]:
-    return model.features(piece.read(model.schema.names), str(piece.path), piece.first_row)
+def _features(model: TableModel, piece: Piece, decimal: str | None) -> NDArray[np.float64]:
+    names = model.schema.names
+    table = normalise_decimals(piece.read(names), names, decimal)
+    return model.features(table, str(piece.path), piece.first_row)
 
 
 def _labels(label: Label, piece: Piece) -> NDArray[np.bool_]:

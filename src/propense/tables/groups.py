@@ -1,4 +1,4 @@
-"""Who is under-labelled: of the positives in each group of a column, the share that carries a label."""
+"""Label rates by group: the share of the positives in each group of a column that are labelled."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from propense.tables.schema import MISSING, Column, Schema
 
 __all__ = ["Group", "Grouping", "group_labels"]
 
-# Numbers are cut into so many groups of about as many rows.
+# Numbers are cut into this many groups of about equal size.
 _PARTS = 4
 
 
 @dataclass(frozen=True)
 class Group:
-    """Some rows: how many, how many of them labelled, and how many positive by the model's estimate."""
+    """The number of rows in a group, of labelled rows, and of positives as the model estimates them."""
 
     name: str
     rows: int
@@ -26,20 +26,20 @@ class Group:
 
     @property
     def frequency(self) -> float:
-        """The share of the positives that is labelled."""
+        """The share of the positives that are labelled."""
         return self.labelled / self.positives if self.positives else float("nan")
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """The groups of one column, and how unlike they are labelled."""
+    """The groups of one column, and how much their label rates differ."""
 
     column: str
     groups: tuple[Group, ...]
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the labelled share over the positives: 0 where groups are labelled alike."""
+        """The standard deviation of the labelled share over the positives; 0 if it is the same in every group."""
         positives = np.array([group.positives for group in self.groups])
         shares = np.array([group.labelled for group in self.groups]) / np.maximum(positives, 1e-12)
         if positives.sum() == 0:
@@ -51,7 +51,7 @@ class Grouping:
 def group_labels(
     schema: Schema, matrix: NDArray[np.float64], labelled: NDArray[np.bool_], positive: NDArray[np.float64]
 ) -> list[Grouping]:
-    """Every column's groups, the column most unlike labelled first; `positive` is P(Y=1 | x, s) of every row."""
+    """The groups of every column, the largest differences first; `positive` is P(Y=1 | x, s) of every row."""
     groupings = []
     for j, column in enumerate(schema.columns):
         names, codes = _cut(column, matrix[:, j])
@@ -75,7 +75,7 @@ def _cut(column: Column, values: NDArray[np.float64]) -> tuple[Sequence[str], ND
     elif len(distinct := np.unique(known)) <= _PARTS:
         names, codes = [_written(value) for value in distinct], np.searchsorted(distinct, values)
     else:
-        # Cuts are values that occur, so that rows of one value are never parted.
+        # Cuts are values that occur, so that rows with the same value stay in one group.
         shares = np.linspace(0, 1, _PARTS + 1)[1:-1]
         cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
         cuts = cuts[cuts < known.max()]

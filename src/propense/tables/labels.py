@@ -1,4 +1,4 @@
-"""The column of labels: which value means labelled, and who carries it."""
+"""The label column: which value means labelled, and which rows have it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from propense.tables.cells import as_levels
 
 __all__ = ["Label", "read_label"]
 
-# Pairs of which it is plain which one is the label, in any case of letters.
+# Pairs in which it is clear that the first value means labelled, in lower or upper case.
 _PAIRS = {
     ("1", "0"),
     ("1", "-1"),
@@ -34,15 +34,15 @@ _SHOWN, _LONGEST = 4, 30
 
 @dataclass(frozen=True)
 class Label:
-    """How a column says who is labelled, in any case of letters.
+    """The label column and its values, in lower or upper case.
 
     Attributes
     ----------
     column : str
     positive : str
-        The value of the labelled, as text.
+        The value of labelled rows, as text.
     negative : str or None
-        The value of the others, which may also be missing; None where they always are.
+        The value of unlabelled rows, whose cells may also be empty; None if all of them are.
     """
 
     column: str
@@ -50,16 +50,16 @@ class Label:
     negative: str | None = None
 
     def read(self, cells: Any, where: str, first_row: int = 0) -> NDArray[np.bool_]:
-        """Who is labelled; a value that is neither is refused."""
+        """Which rows are labelled; any other value is an error."""
         text = as_levels(cells)
         labelled = _equal(text, self.positive)
         known = labelled | np.asarray(text.is_null().to_numpy(zero_copy_only=False)) | _equal(text, self.negative)
         if not known.all():
             row = int(np.flatnonzero(~known)[0])
-            others = f" nor {self.negative!r}" if self.negative is not None else ""
+            expected = [repr(value) for value in (self.positive, self.negative) if value is not None]
             raise InvalidLabels(
-                f"{where}, column {self.column!r}, row {first_row + row + 1}: {_shown(text[row].as_py())} is neither "
-                f"{self.positive!r}{others}, nor empty."
+                f"{where}, column {self.column!r}, row {first_row + row + 1}: {_shown(text[row].as_py())} is not "
+                f"{', '.join(expected)} or empty."
             )
         return labelled
 
@@ -68,45 +68,43 @@ class Label:
 
 
 def read_label(cells: Any, column: str, where: str, positive: str | None = None) -> Label:
-    """Which value of a column is the label: the one named, or the plain one of a known pair, or the only one."""
+    """Which value means labelled: `positive`, the first of a known pair, or the only value."""
     text = as_levels(cells)
-    # Yes and yes are one value, called as it is first.
+    # Yes and yes are one value, spelt as in its first cell.
     found = {value.lower(): value for value in reversed(text.unique().to_pylist()) if value is not None}
     values = [found[key] for key in sorted(found)]
     place = f"{where}, column {column!r}"
     shown = ", ".join(_shown(value) for value in values[:_SHOWN]) + (" …" if len(values) > _SHOWN else "")
     if positive is not None:
         if positive.lower() not in found:
-            raise InvalidLabels(f"{place} holds no {positive!r} (--positive). It holds: {shown or 'nothing'}.")
+            raise InvalidLabels(f"{place} does not contain positive={positive!r}. Its values: {shown or 'none'}.")
         positive = found[positive.lower()]
     if not values:
-        raise NoLabelledInstances(f"{place} holds no labelled row: every cell is empty.")
+        raise NoLabelledInstances(f"{place} has no labelled row: every cell is empty.")
     if len(values) > 2:
-        raise InvalidLabels(
-            f"{place} holds {len(values)} values ({shown}) where two are expected, or one beside empty cells."
-        )
-    label = Label(column, positive or _plain_one(values, place), None)
+        raise InvalidLabels(f"{place} has {len(values)} values ({shown}). It must have two, or one and empty cells.")
+    label = Label(column, positive or _clear_one(values, place), None)
     others = [value for value in values if value != label.positive]
     if not others and text.null_count == 0:
-        raise NoUnlabelledInstances(f"{place} holds no unlabelled row: every cell is {_shown(values[0])}.")
+        raise NoUnlabelledInstances(f"{place} has no unlabelled row: every cell is {_shown(values[0])}.")
     return Label(column, label.positive, others[0] if others else None)
 
 
-def _plain_one(values: list[str], place: str) -> str:
-    """The label among one or two values, where it is plain."""
+def _clear_one(values: list[str], place: str) -> str:
+    """The value that means labelled among one or two, if that is clear."""
     if len(values) == 1:
         if values[0].lower() in _NEGATIVE:
             raise NoLabelledInstances(
-                f"{place} holds no labelled row, only {_shown(values[0])}. If that is the label, say --positive "
-                f"{values[0]!r}"
+                f"{place} has no labelled row, only {_shown(values[0])}. Pass positive={values[0]!r} if that value "
+                "means labelled."
             )
         return values[0]
     for one, other in (values, values[::-1]):
         if (one.lower(), other.lower()) in _PAIRS:
             return one
     raise InvalidLabels(
-        f"{place} holds {_shown(values[0])} and {_shown(values[1])}: say which one means labelled, --positive "
-        f"{values[0]!r} or --positive {values[1]!r}"
+        f"{place} holds {_shown(values[0])} and {_shown(values[1])}. Pass the value that means labelled: "
+        f"positive={values[0]!r} or positive={values[1]!r}"
     )
 
 

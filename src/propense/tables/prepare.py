@@ -1,4 +1,4 @@
-"""Before a fit: the columns understood, their preparation fitted, the method made."""
+"""Before a fit: recognise the columns, fit their preparation, make the method."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier, SparseJoint
 from propense.estimators._base import BasePUClassifier
+from propense.tables.cells import check_decimal, normalise_decimals
+from propense.tables.column_checks import doubtful_columns
 from propense.tables.labels import Label
 from propense.tables.model import ADDED, TableModel
 from propense.tables.preparation import make_preparation, places_of, prepared_columns
 from propense.tables.schema import infer_schema
 
-__all__ = ["METHODS", "Choices", "Outset", "check_columns", "fit_noting", "set_out"]
+__all__ = ["METHODS", "FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
 
 # By the names of the command line, each as it should be rather than as it was published.
 METHODS: dict[str, type[BasePUClassifier]] = {
@@ -33,8 +35,38 @@ METHODS: dict[str, type[BasePUClassifier]] = {
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What the user said of a table, as in `fit_table`."""
+class FitOptions:
+    """How to fit a table: its columns, the method, and the test of the labels.
+
+    Parameters
+    ----------
+    label : str
+        The column that shows which rows are labelled: 1 and 0, yes and no, or one value and empty cells.
+    positive : str, default=None
+        The value that means labelled; None where the values make that clear.
+    id : str, default=None
+        The column that names the rows. It is not a feature.
+    drop : list of str, default=()
+        Columns to leave out.
+    categorical : list of str, default=()
+        Columns whose numbers are names, such as postcodes.
+    method : str, default="pu"
+        One of `METHODS`.
+    decision : {"balanced", "posterior"}, default="balanced"
+        Whether `predict` compares the posterior with the estimated prior or with ½.
+    propensity_features : list of str, default=None
+        The columns that the chance of a label may depend on; None is all.
+    parameters : dict, default={}
+        Other parameters of the method, such as ``{"ridge": 10}``.
+    decimal : {".", ","}, default=None
+        The decimal sign of numbers written as text. None is a point, but then a column is an error where points may
+        separate thousands, such as 1.549 next to 900.
+    scar_test : bool, default=None
+        Whether to test if labels are drawn at random among the positives, on at most 2 000 rows. None runs the test
+        where there are at most 30 features, or a prior.
+    prior : float, default=None
+        The share of rows that are positive, if known from elsewhere. Only that test uses it.
+    """
 
     label: str
     positive: str | None = None
@@ -45,14 +77,21 @@ class Choices:
     decision: str = "balanced"
     propensity_features: Sequence[str] | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
-    points: bool = False
+    decimal: str | None = None
     scar_test: bool | None = None
     prior: float | None = None
 
+    def __post_init__(self) -> None:
+        check_decimal(self.decimal)
+        if self.prior is not None and self.scar_test is False:
+            raise InvalidOption(
+                f"prior={self.prior:g} is used only by the test that scar_test=False switches off. Leave out one."
+            )
+
 
 @dataclass(frozen=True)
-class Outset:
-    """A table ready to be learnt from.
+class PreparedTable:
+    """A table ready for a fit.
 
     Attributes
     ----------
@@ -60,30 +99,40 @@ class Outset:
         Its estimator is not fitted yet.
     matrix : ndarray of shape (n_rows, n_columns)
         The columns as numbers, before imputing and scaling.
+    features : ndarray of shape (n_rows, n_features)
+        What the estimator is to be fitted on.
+    labelled : ndarray of bool
+        Which rows are labelled.
     notes : list of str
-        Columns left out.
+        Columns left out, and columns that are probably not features.
     """
 
     model: TableModel
     matrix: NDArray[np.float64]
+    features: NDArray[np.float64]
+    labelled: NDArray[np.bool_]
     notes: list[str]
 
 
-def set_out(table: Any, choices: Choices, label: Label, where: str) -> Outset:
-    """Understand the columns of a table and fit their preparation."""
-    names = check_columns(table.column_names, choices, where)
-    schema, empty = infer_schema(table, names, where, choices.categorical, points=choices.points)
+def prepare_table(table: Any, columns: Sequence[str], label: Label, options: FitOptions, where: str) -> PreparedTable:
+    """Recognise the columns of `check_columns` and fit their preparation."""
+    labelled = label.read(table.column(label.column), where)
+    table = normalise_decimals(table, columns, options.decimal)
+    schema, empty = infer_schema(table, columns, where, options.categorical, points=options.decimal is not None)
     if not schema.columns:
         raise InvalidTable(f"{where} has no column left to learn from.")
     matrix = schema.encode(table, where)
     preparation = make_preparation(schema).fit(matrix)
-    estimator = _make(choices, prepared_columns(schema, preparation))
+    estimator = _make_estimator(options, prepared_columns(schema, preparation))
+    model = TableModel(label, options.id, schema, preparation, estimator)
+    features = model.prepare(matrix)
     notes = [f"The column {name!r} is empty and was left out." for name in empty]
-    return Outset(TableModel(label, choices.id, schema, preparation, estimator), matrix, notes)
+    notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
+    return PreparedTable(model, matrix, features, labelled, notes)
 
 
-def fit_noting(estimator: BasePUClassifier, features: Any, labelled: Any) -> list[str]:
-    """Fit, and return what it warned of beside its doubts, which it keeps."""
+def fit_collecting_warnings(estimator: BasePUClassifier, features: Any, labelled: Any) -> list[str]:
+    """Fit, and return the warnings other than those of `doubts_`, which the estimator keeps."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DoubtfulFit)
@@ -91,39 +140,40 @@ def fit_noting(estimator: BasePUClassifier, features: Any, labelled: Any) -> lis
     return [str(warning.message) for warning in caught]
 
 
-def check_columns(columns: Sequence[str], choices: Choices, where: str) -> list[str]:
-    """The columns to learn from; every name that was given must be one of the table's."""
-    label, id = choices.label, choices.id
+def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> list[str]:
+    """The columns to learn from; every column that the options name must exist."""
+    label, id = options.label, options.id
     given = [("label", label), *(("id", name) for name in [id] if name is not None)]
-    given += [("drop", name) for name in choices.drop] + [("categorical", name) for name in choices.categorical]
+    given += [("drop", name) for name in options.drop] + [("categorical", name) for name in options.categorical]
     for option, name in given:
         if name not in columns:
             raise InvalidTable(
-                f"{where} has no column {name!r} (--{option}). It has: {', '.join(map(repr, columns[:20]))}"
+                f"{where} has no column {name!r} ({option}=). Its columns: {', '.join(map(repr, columns[:20]))}"
                 f"{' …' if len(columns) > 20 else ''}."
             )
     if id == label:
         raise InvalidTable(f"{where}, column {label!r} cannot be both the label and the id.")
-    left = [name for name in columns if name not in {label, id, *choices.drop}]
+    left = [name for name in columns if name not in {label, id, *options.drop}]
     taken = [name for name in left if name in ADDED]
     if taken:
-        raise InvalidTable(f"{where} has a column {taken[0]!r}, a name that propense score writes. Rename it.")
+        raise InvalidTable(f"{where} has a column {taken[0]!r}, a name that scoring adds to a table. Rename it.")
     index = next((name for name in left if name.startswith("__index_level_")), None)
     if index is not None:
-        raise InvalidTable(f"{where}, column {index!r} is pandas' own row numbers. Leave it out: --drop {index}")
+        raise InvalidTable(
+            f"{where}, column {index!r} holds row numbers of pandas. Leave it out with drop=[{index!r}]."
+        )
     if "" in left:
         raise InvalidTable(
-            f"{where}, column {columns.index('') + 1} has no name; row numbers saved with the table, perhaps. Leave it "
-            "out: --drop ''"
+            f"{where}, column {columns.index('') + 1} has no name; perhaps row numbers. Leave it out with drop=['']."
         )
     return left
 
 
-def _make(choices: Choices, prepared: Sequence[tuple[str, str]]) -> BasePUClassifier:
-    method, parameters = choices.method, choices.parameters
+def _make_estimator(options: FitOptions, prepared: Sequence[tuple[str, str]]) -> BasePUClassifier:
+    method, parameters = options.method, options.parameters
     if method not in METHODS:
         raise InvalidOption(f"There is no method {method!r}. There are: {', '.join(METHODS)}.")
-    estimator = METHODS[method](decision=choices.decision)
+    estimator = METHODS[method](decision=options.decision)
     known = estimator.get_params()
     unknown = [name for name in parameters if name not in known]
     if unknown:
@@ -131,8 +181,10 @@ def _make(choices: Choices, prepared: Sequence[tuple[str, str]]) -> BasePUClassi
     if "random_state" in known:
         estimator.set_params(random_state=0)
     estimator.set_params(**parameters)
-    if choices.propensity_features is not None:
+    if options.propensity_features is not None:
         if "propensity_features" not in known:
-            raise InvalidOption(f"The method {method} fits no propensity of its own: it takes no propensity features.")
-        estimator.set_params(propensity_features=places_of(choices.propensity_features, prepared))
+            raise InvalidOption(
+                f"The method {method} does not fit a propensity of its own, so it takes no propensity features."
+            )
+        estimator.set_params(propensity_features=places_of(options.propensity_features, prepared))
     return estimator

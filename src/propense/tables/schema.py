@@ -1,4 +1,4 @@
-"""What the columns of a table are, and the table as a matrix of numbers."""
+"""The columns of a table and their kinds, and the table as a matrix of numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from propense.errors import InvalidTable
 from propense.tables.cells import (
+    as_booleans,
     as_levels,
     as_numbers,
     as_text,
-    as_truths,
     first_refused,
     is_categorical,
     is_dated,
@@ -22,11 +22,11 @@ from propense.tables.cells import (
 
 __all__ = ["MISSING", "OTHER", "Column", "Schema", "infer_schema"]
 
-# How levels that are no value of the column are called.
+# Levels that are not a value of the column.
 MISSING, OTHER = "(missing)", "(other)"
-# A category has at most so many levels of its own, each of at least so many rows; the rest are OTHER.
+# A category has at most 30 levels, each with at least 5 rows; the other values are OTHER.
 _LEVELS, _ROWS = 30, 5
-# Squares of larger numbers, summed, are beyond float64.
+# Sums of squares of larger numbers overflow float64.
 _LARGEST = 1e100
 
 
@@ -38,9 +38,9 @@ class Column:
     ----------
     name : str
     kind : {"number", "truth", "category"}
-        Truths are the numbers 0 and 1.
+        "truth" is true or false, as the numbers 1 and 0.
     levels : tuple of str
-        Of a category: its levels, the most frequent first.
+        The levels of a category, the most frequent first.
     """
 
     name: str
@@ -48,21 +48,21 @@ class Column:
     levels: tuple[str, ...] = ()
 
     def encode(self, cells: Any, where: str, first_row: int) -> NDArray[np.float64]:
-        """Numbers, NaN where missing; of a category the number of the level, −1 where there is none."""
+        """Numbers, NaN where missing; for a category the number of the level, −1 if it is not a level of the fit."""
         if self.kind == "category":
             return self._encode_levels(cells)
-        numbers = as_truths(cells) if self.kind == "truth" else as_numbers(cells)
+        numbers = as_booleans(cells) if self.kind == "truth" else as_numbers(cells)
         if numbers is None:
-            place, value = first_refused(cells, as_truths if self.kind == "truth" else as_numbers)
+            place, value = first_refused(cells, as_booleans if self.kind == "truth" else as_numbers)
             wanted = "true or false" if self.kind == "truth" else "a number"
             row = first_row + place + 1
-            raise InvalidTable(f"{where}, column {self.name!r}, row {row}: {value!r} where {wanted} is expected.")
+            raise InvalidTable(f"{where}, column {self.name!r}, row {row}: {value!r} is not {wanted}.")
         large = np.abs(numbers) >= _LARGEST
         if large.any():
             place = int(np.flatnonzero(large)[0])
             raise InvalidTable(
                 f"{where}, column {self.name!r}, row {first_row + place + 1}: {numbers[place]:g} is too large. "
-                "Correct it, or leave the cell empty."
+                "Correct the cell, or leave it empty."
             )
         return numbers
 
@@ -89,14 +89,14 @@ class Schema:
         return [column.name for column in self.columns]
 
     def check(self, names: Sequence[str], where: str) -> None:
-        """Refuse a table that lacks a column."""
+        """Raise an error if a column is missing."""
         missing = [name for name in self.names if name not in names]
         if missing:
             shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
-            raise InvalidTable(f"{where} lacks columns that the model was fitted on: {shown}.")
+            raise InvalidTable(f"{where} does not have these columns, which the model needs: {shown}.")
 
     def encode(self, table: Any, where: str, first_row: int = 0) -> NDArray[np.float64]:
-        """The table as a matrix, a column each; `where` and `first_row` tell errors the place."""
+        """The table as a matrix with the same columns; `where` and `first_row` are used in errors."""
         out = np.empty((table.num_rows, len(self.columns)), order="F")
         for j, column in enumerate(self.columns):
             out[:, j] = column.encode(table.column(column.name), where, first_row)
@@ -106,9 +106,9 @@ class Schema:
 def infer_schema(
     table: Any, names: Sequence[str], where: str, categorical: Sequence[str] = (), *, points: bool = False
 ) -> tuple[Schema, list[str]]:
-    """What each of the named columns is, and the names of those that are empty and left out.
+    """The kinds of the named columns, and the names of empty columns, which are left out.
 
-    `points` says that a point in a number is a decimal point for sure.
+    If `points`, a point in a number is certainly a decimal point.
     """
     columns = [_infer_column(name, table.column(name), where, name in categorical, points) for name in names]
     empty = [name for name, column in zip(names, columns, strict=True) if column is None]
@@ -118,23 +118,23 @@ def infer_schema(
 def _infer_column(name: str, cells: Any, where: str, categorical: bool, points: bool) -> Column | None:
     if not is_flat(cells):
         raise InvalidTable(
-            f"{where}, column {name!r} holds {cells.type}, no single values. Leave it out: --drop {name!r}"
+            f"{where}, column {name!r} holds {cells.type}, not single values. Leave it out with drop=[{name!r}]."
         )
     if is_dated(cells):
         raise InvalidTable(
-            f"{where}, column {name!r} holds dates. Turn them into numbers such as an age, or leave them out: "
-            f"--drop {name!r}"
+            f"{where}, column {name!r} holds dates. Turn them into numbers, such as an age, or leave it out with "
+            f"drop=[{name!r}]."
         )
     if as_text(cells).null_count == len(cells):
         return None
     if not categorical and not is_categorical(cells):
-        if as_truths(cells) is not None:
+        if as_booleans(cells) is not None:
             return Column(name, "truth")
         odd = looks_numeric(cells)
         if odd is not None and not (points and as_numbers(cells) is not None):
             raise InvalidTable(
-                f"{where}, column {name!r}: {odd}. Correct or empty the cells, say how decimals are written "
-                f"(--decimal , or --decimal .), or that they are names (--categorical {name!r})."
+                f"{where}, column {name!r}: {odd}. Correct or empty the cells, give the decimal sign (decimal=',' or "
+                f"decimal='.'), or pass categorical=[{name!r}] if the values are names."
             )
         if as_numbers(cells) is not None:
             return Column(name, "number")
@@ -147,8 +147,8 @@ def _levels(name: str, text: Any, where: str) -> tuple[str, ...]:
     missing = counts.pop(None, 0)
     if len(counts) > _LEVELS and sum(count == 1 for count in counts.values()) > len(counts) / 2:
         raise InvalidTable(
-            f"{where}, column {name!r} holds {len(counts)} different words, most of them once: a name or free text, no "
-            f"category. If it names the rows, say --id {name!r}; else leave it out: --drop {name!r}"
+            f"{where}, column {name!r} holds {len(counts)} different texts, most of them once: not a category. Pass "
+            f"id={name!r} if it names the rows, or leave it out with drop=[{name!r}]."
         )
     ordered = sorted(counts, key=lambda value: (-counts[value], value))
     kept = [value for value in ordered[:_LEVELS] if counts[value] >= _ROWS] or ordered[:1]

@@ -1,4 +1,4 @@
-"""Score a table on disk batch by batch: every row with its three numbers, or the list of rows to look at first."""
+"""Score a table on disk in batches: write every row with its three scores, or the list of rows to review first."""
 
 import time
 from collections import Counter
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
+from propense.tables.cells import check_decimal, normalise_decimals
 from propense.tables.files import TableFile, TableWriter, need_arrow
 from propense.tables.model import ADDED, Scores, TableModel, scores_of
 
@@ -21,21 +22,22 @@ __all__ = ["Scored", "score_file"]
 
 @dataclass(frozen=True)
 class Scored:
-    """What was written.
+    """What was read and written.
 
     Attributes
     ----------
     rows, labelled : int
-        Read, and how many of them carry the label.
+        Rows read, and how many of them are labelled.
     positives : float
-        How many are expected to be positive, the labelled among them.
+        How many rows are expected to be positive, including the labelled ones.
     listed : int
         Rows written.
     hits : float
         How many of the unlabelled rows written are expected to be positive.
     seconds : float
-    unseen : dict of str to int
-        Columns with cells that hold a level, or nothing, as never in fit: they count as the most frequent level.
+    new_levels : dict of str to int
+        By column, the number of cells with a category, or an empty cell, that did not occur in the fit. They are
+        treated as the most frequent category.
     """
 
     rows: int
@@ -44,7 +46,7 @@ class Scored:
     listed: int
     hits: float
     seconds: float
-    unseen: dict[str, int]
+    new_levels: dict[str, int]
 
 
 def score_file(
@@ -53,41 +55,45 @@ def score_file(
     out: Path,
     *,
     top: int | None = None,
-    tell: Callable[[int], None] | None = None,
+    decimal: str | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Scored:
-    """Write the table with `posterior`, `propensity` and `hidden`, in its order; or the `top` unlabelled rows.
+    """Write the table with the columns `posterior`, `propensity` and `hidden`, or only its `top` unlabelled rows.
 
-    Rows whose label column, where the table has one, says that they are labelled are not listed among the top.
+    The label column, if the table has one, shows which rows are labelled. Without it all rows are unlabelled.
 
     Parameters
     ----------
     model : TableModel
     source : TableFile
     out : Path
-        Written whole or not at all; its name tells the format.
+        The file to write, whole or not at all. The format follows from its name.
     top : int, default=None
-        How many rows to list; None writes all.
-    tell : callable, default=None
-        Told after every batch how many rows are done.
+        How many rows to write, those most likely to be positive first. None writes all rows in their order.
+    decimal : {".", ","}, default=None
+        The decimal sign of numbers written as text; None is a point.
+    progress : callable, default=None
+        Called after every batch with the number of rows done.
 
     Returns
     -------
     Scored
     """
     out = Path(out)
-    _check(model, source, out, top)
+    _check(model, source, out, top, decimal)
     start = time.perf_counter()
     rows = labelled = listed = 0
     positives = hits = 0.0
     best = _Best(top) if top is not None else None
-    unseen: Counter[str] = Counter()
+    new_levels: Counter[str] = Counter()
     with write_atomically(out, InvalidTable) as path, _Output(path, out.name, source) as output:
         for batch in source.batches():
-            matrix = model.schema.encode(source.plain(batch), str(source.path), rows)
-            unseen.update(_unseen(model, matrix))
+            cells = normalise_decimals(batch, model.schema.names, decimal)
+            matrix = model.schema.encode(cells, str(source.path), rows)
+            new_levels.update(_new_levels(model, matrix))
             scores = scores_of(model.estimator, model.prepare(matrix))
             known = _labelled(model, batch, str(source.path), rows)
-            scored = _beside(batch, scores)
+            scored = _with_scores(batch, scores)
             rows, labelled = rows + batch.num_rows, labelled + int(known.sum())
             positives += float(np.where(known, 1.0, scores.hidden).sum())
             if best is None:
@@ -95,18 +101,18 @@ def score_file(
                 listed, hits = rows, hits + float(scores.hidden[~known].sum())
             else:
                 best.add(scored, scores.hidden, ~known)
-            if tell:
-                tell(rows)
+            if progress:
+                progress(rows)
         if not rows:
             raise InvalidTable(f"{source.path} holds no rows.")
         if best is not None:
             output.write(best.rows)
             listed, hits = best.rows.num_rows, float(best.hidden.sum())
-    return Scored(rows, labelled, positives, listed, hits, time.perf_counter() - start, dict(unseen))
+    return Scored(rows, labelled, positives, listed, hits, time.perf_counter() - start, dict(new_levels))
 
 
 class _Best:
-    """The unlabelled rows of largest h seen so far, the largest first, earlier rows before later ones of the same h."""
+    """The rows with the largest h so far, in decreasing order; rows with the same h keep their order."""
 
     def __init__(self, top: int) -> None:
         self._top = top
@@ -114,7 +120,7 @@ class _Best:
         self.hidden: NDArray[np.float64] = np.empty(0)
 
     def add(self, batch: Any, hidden: NDArray[np.float64], wanted: NDArray[np.bool_]) -> None:
-        """Take in a batch."""
+        """Add the wanted rows of a batch."""
         arrow = need_arrow()
         index = np.flatnonzero(wanted)
         index = index[np.argsort(-hidden[index], kind="stable")[: self._top]]
@@ -126,7 +132,7 @@ class _Best:
 
 
 class _Output:
-    """A writer made when the first rows tell the schema."""
+    """A writer that is made with the first rows, from which the schema follows."""
 
     def __init__(self, path: Path, name: str, source: TableFile) -> None:
         self._path, self._name, self._source = path, name, source
@@ -140,7 +146,7 @@ class _Output:
         arrow = need_arrow()
         try:
             if self._writer is None:
-                # A semicolon or a mark in the table's first line is what its owner's spreadsheet wants.
+                # If the source has semicolons or a byte order mark, so does the output: for the same spreadsheet.
                 usual = self._source.separator in (",", "\t")
                 self._writer = TableWriter(
                     self._path,
@@ -159,35 +165,35 @@ class _Output:
             self._writer.close()
 
 
-def _check(model: TableModel, source: TableFile, out: Path, top: int | None) -> None:
+def _check(model: TableModel, source: TableFile, out: Path, top: int | None, decimal: str | None) -> None:
+    check_decimal(decimal)
     model.schema.check(source.columns, str(source.path))
     if top is not None and isinstance(model.estimator, Naive):
-        raise InvalidOption("The naive method finds nobody hidden, so it has no list. Fit another --method.")
+        raise InvalidOption(
+            "The naive method treats unlabelled rows as negatives and cannot list rows to review. Fit another method."
+        )
     taken = [name for name in ADDED if name in source.columns]
     if taken:
-        raise InvalidTable(f"{source.path} already has a column {taken[0]!r}, which would be written. Rename it.")
+        raise InvalidTable(f"{source.path} already has a column {taken[0]!r}, which scoring would add. Rename it.")
     if out.exists() and out.samefile(source.path):
-        raise InvalidTable(f"{out} is the table itself, which is not written over. Give another --out.")
+        raise InvalidTable(f"{out} is the table itself, which is not overwritten. Choose another file.")
 
 
 def _labelled(model: TableModel, batch: Any, where: str, first_row: int) -> NDArray[np.bool_]:
-    """Who carries the label, where the table says so."""
+    """Which rows are labelled; none if there is no label column."""
     if model.label.column not in batch.schema.names:
         return np.zeros(batch.num_rows, dtype=bool)
     return model.label.read(batch.column(model.label.column), where, first_row)
 
 
-def _unseen(model: TableModel, matrix: NDArray[np.float64]) -> dict[str, int]:
-    """How many cells of each category hold no level that the model knows."""
-    counts = ((column.name, int((matrix[:, j] < 0).sum())) for j, column in _categories(model))
-    return {name: count for name, count in counts if count}
+def _new_levels(model: TableModel, matrix: NDArray[np.float64]) -> dict[str, int]:
+    """How many cells of each category are not a level of the fit."""
+    categories = [(j, column.name) for j, column in enumerate(model.schema.columns) if column.kind == "category"]
+    counts = {name: int((matrix[:, j] < 0).sum()) for j, name in categories}
+    return {name: count for name, count in counts.items() if count}
 
 
-def _categories(model: TableModel) -> list[tuple[int, Any]]:
-    return [(j, column) for j, column in enumerate(model.schema.columns) if column.kind == "category"]
-
-
-def _beside(batch: Any, scores: Scores) -> Any:
+def _with_scores(batch: Any, scores: Scores) -> Any:
     arrow = need_arrow()
     for name in ADDED:
         batch = batch.append_column(name, arrow.array(getattr(scores, name)))
