@@ -4,6 +4,9 @@ import os
 
 # Before SciPy is imported: scikit-learn's array API check is skipped without it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Before NumPy is imported, here and in processes that tests start: as many workers as cores, each with as many BLAS
+# threads, wait for each other most of the time (seen: 50 s instead of 3 s). Tests of threads use `two_blas_threads`.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import importlib.util
 import tempfile
@@ -14,6 +17,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from threadpoolctl import ThreadpoolController
 
 from clinic import make_clinic
 from propense import (
@@ -46,6 +50,18 @@ BESIDE = ROOT.parent / "shared" / "data"
 @pytest.fixture
 def rng():
     return np.random.default_rng(20240304)
+
+
+@pytest.fixture(scope="session")
+def blas():
+    return ThreadpoolController().select(user_api="blas")
+
+
+@pytest.fixture
+def two_blas_threads(blas):
+    """BLAS, and so also our own threads around it, may use two threads."""
+    with blas.limit(limits=2):
+        yield
 
 
 def mapped(X):

@@ -33,6 +33,7 @@ def blocks(request, monkeypatch):
             monkeypatch.setattr(torch_design, "_BLOCK", 40)
             monkeypatch.setattr(torch_design, "_GRAM_ROWS", 20)
     if request.param == "blocks in threads":
+        request.getfixturevalue("two_blas_threads")
         monkeypatch.setattr(dense, "_THREADED", 0)
 
 
@@ -46,6 +47,17 @@ def test_products_count_the_intercept_first(design_kind, X, with_ones, rng):
     design, coef, rows = design_kind(X), rng.normal(size=8), rng.normal(size=203)
     np.testing.assert_allclose(design.bring(design.matvec(coef)), with_ones @ coef, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(design.rmatvec(design.send(rows)), with_ones.T @ rows, rtol=1e-12, atol=1e-12)
+
+
+def test_the_number_of_threads_does_not_change_a_bit(X, blas, rng):
+    """Rows are added in shares that do not depend on it."""
+    design, coef, targets = as_design(X), rng.normal(size=8), rng.random(203)
+    results = []
+    for threads in (1, 2):
+        with blas.limit(limits=threads):
+            results.append([*design.sweep(LOGISTIC, coef, [targets]), design.curve(LOGISTIC, coef, [targets])])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("weights", ["none", "positive", "signed"])

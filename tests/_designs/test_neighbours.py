@@ -22,6 +22,7 @@ def tiles(request, monkeypatch):
     if request.param == "many slabs":
         monkeypatch.setattr(neighbours, "_SLAB", 320)
     if request.param != "one tile":
+        request.getfixturevalue("two_blas_threads")
         monkeypatch.setattr(neighbours, "_QUERIES", 16)
         monkeypatch.setattr(neighbours, "_CANDIDATES", 8)
         monkeypatch.setattr(neighbours, "_COPIED", 64)

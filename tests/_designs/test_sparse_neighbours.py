@@ -20,6 +20,8 @@ def tiles(request, monkeypatch):
         "many slabs": {"_CANDIDATES": 17},
         "all columns dense": {"_COMMON": 0.0},
     }[request.param]
+    if changed:
+        request.getfixturevalue("two_blas_threads")
     for name, value in changed.items():
         monkeypatch.setattr(sparse_neighbours, name, value)
 

@@ -6,6 +6,8 @@ from threadpoolctl import threadpool_info
 
 from propense._designs.threads import map_in_threads, one_blas_thread, one_thread, slices
 
+pytestmark = pytest.mark.usefixtures("two_blas_threads")
+
 
 def blas_threads():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]

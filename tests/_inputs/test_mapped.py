@@ -37,6 +37,7 @@ def test_rows_of_no_weight_and_columns_left_out(problem, rng):
     np.testing.assert_array_equal(models[1].spies_, models[0].spies_)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("options", [{}, {"propensity_features": list(range(63))}], ids=["all columns", "most columns"])
 def test_the_fit_takes_a_small_part_of_the_array_in_memory(rng, options, monkeypatch):
     X = mapped(rng.standard_normal((200_000, 64)).astype(np.float32))

@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 from rich.console import Console
 
+from command import call
 from conftest import data_home
 from propense.cli import _progress
 from propense.cli._progress import ProgressBar
@@ -27,12 +28,17 @@ repeats = 2
 
 
 def propense(*arguments, cwd, **environment):
+    return call(*arguments, cwd=cwd, **{"COLUMNS": "120", "PROPENSE_DATA": str(cwd / "home"), **environment})
+
+
+def propense_process(*arguments, cwd):
+    """The same in a process of its own, where workers are started and modules are searched for."""
     return subprocess.run(
         [sys.executable, "-m", "propense", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=cwd,
-        env={"COLUMNS": "120", "PATH": "", "PROPENSE_DATA": str(cwd / "home"), **environment},
+        env={**os.environ, "COLUMNS": "120", "PROPENSE_DATA": str(cwd / "home")},
     )
 
 
@@ -41,7 +47,7 @@ def done(tmp_path_factory):
     """A folder in which a small plan has been run."""
     folder = tmp_path_factory.mktemp("study")
     (folder / "plan.toml").write_text(PLAN)
-    result = propense("study", "run", "plan.toml", "--jobs", "2", cwd=folder)
+    result = propense_process("study", "run", "plan.toml", "--jobs", "2", cwd=folder)
     assert result.returncode == 0, result.stderr
     assert "12 of 12 records, 0 failed" in result.stderr
     return folder
@@ -120,10 +126,10 @@ def test_an_estimator_beside_the_plan_is_found(tmp_path):
     (tmp_path / "plans" / "mine.py").write_text("from propense import Naive\n\n\nclass Mine(Naive):\n    pass\n")
     (tmp_path / "plans" / "plan.toml").write_text(PLAN.replace('"pglin"', '{ class = "mine.Mine" }'))
     where = ("plans/plan.toml", "--ledger", "other.db")
-    result = propense("study", "run", *where, "--jobs", "2", cwd=tmp_path)
+    result = propense_process("study", "run", *where, "--jobs", "2", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "other.db").exists()
-    status = propense("study", "status", *where, cwd=tmp_path)
+    status = propense_process("study", "status", *where, cwd=tmp_path)
     assert "12 of 12 records" in status.stdout, status.stderr
 
 

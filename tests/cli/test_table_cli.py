@@ -1,8 +1,6 @@
 """`propense fit`, `score`, `inspect`, `methods`: run as a user runs them, and thrown what a user should not."""
 
-import contextlib
 import gc
-import io
 import os
 import random
 import subprocess
@@ -16,27 +14,12 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 import propense
-from propense.cli import main
+from command import call
+from propense import _cluster
 from propense.errors import PropenseError
 from propense.tables import TableFile, TableModel, fit_table
 
 FIT = ("--label", "reported", "--id", "patient")
-
-
-def call(*arguments):
-    """The command in this process: exit status, standard output, standard error."""
-    out, err = io.StringIO(), io.StringIO()
-    before = sys.argv
-    sys.argv = ["propense", *map(str, arguments)]
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
-        status = 0
-    except SystemExit as ended:
-        status = ended.code or 0
-    finally:
-        sys.argv = before
-    return status, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -425,14 +408,16 @@ def test_a_folder_is_fitted_in_memory_or_with_dask(in_pieces, tmp_path, folder):
         )
         assert done.returncode == 0, done.stderr
         assert "clinic: 600 rows" in done.stdout
-        assert done.stderr == ""
+        # On a busy machine, Dask's nanny says that it had to kill a worker.
+        assert [line for line in done.stderr.splitlines() if "distributed.nanny" not in line] == []
     one, other = (propense.load(model) for model in models.values())
     np.testing.assert_allclose(one.estimator.label_coef_, other.estimator.label_coef_, atol=1e-6)
 
 
 # A client that found nobody leaves tasks behind, which are collected here and not in some other test.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_dask_cannot_read_is_one_line(in_pieces, folder, tmp_path):
+def test_what_dask_cannot_read_is_one_line(in_pieces, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_cluster, "_PATIENCE", 0.5)
     for arguments, words in (
         ((folder / "clinic.csv", "--dask", "local"), "neither a folder of Parquet files nor a Parquet file"),
         ((in_pieces, "--dask", "tcp://127.0.0.1:1"), "no scheduler answers there"),

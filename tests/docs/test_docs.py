@@ -7,11 +7,8 @@ is that file. What should not run is called something other than python and cons
 
 import doctest
 import importlib
-import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -20,6 +17,7 @@ import sklearn
 from typer.main import get_command
 
 import propense
+from command import call
 from propense.cli._app import app
 
 ROOT = Path(__file__).parents[2]
@@ -67,16 +65,9 @@ def run_console(code, folder, page, line):
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", code, re.MULTILINE):
         arguments = shlex.split(command)
         assert arguments[0] == "propense", f"{page}:{line}: only propense runs here; call other commands text"
-        result = subprocess.run(
-            [sys.executable, "-m", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=folder,
-            env={**os.environ, "COLUMNS": "100", "PROPENSE_DATA": str(folder / "home")},
-        )
-        if not doctest.OutputChecker().check_output(shown, result.stdout, FLAGS):
-            told.append(f"{page}: $ {command}\nshown:\n{shown}printed:\n{result.stdout}")
+        printed = call(*arguments[1:], cwd=folder, together=True, COLUMNS="100", PROPENSE_DATA=str(folder / "home"))[1]
+        if not doctest.OutputChecker().check_output(shown, printed, FLAGS):
+            told.append(f"{page}: $ {command}\nshown:\n{shown}printed:\n{printed}")
     assert not told, "\n".join(told)
 
 
