@@ -73,7 +73,7 @@ def test_an_impossible_frequency_is_refused(scores, frequency):
 
 @pytest.mark.parametrize(
     ("score", "positive", "words"),
-    [([1.0, np.nan], [True, False], "finite"), ([1.0, 2.0], [False, False], "nobody"), ([1.0], [True, True], "shape")],
+    [([1.0, np.nan], [True, False], "finite"), ([1.0, 2.0], [False, False], "no row"), ([1.0], [True, True], "shape")],
 )
 def test_scores_that_cannot_be_used_are_refused(score, positive, words):
     with pytest.raises(InvalidInput, match=words):
@@ -185,8 +185,8 @@ WRONG = [
     ({"mechanism": lambda score: score}, InvalidInput, "between 0 and 1"),
     ({"mechanism": lambda score: np.zeros_like(score)}, InvalidInput, "No shift"),
     ({"mechanism": lambda score: np.ones_like(score)}, InvalidInput, "No shift"),
-    ({"y": np.full(2000, "ill")}, InvalidLabels, "pass y == 'ill'"),
-    ({"y": np.ones(2000)}, InvalidLabels, "one class only"),
+    ({"y": np.full(2000, "ill")}, InvalidLabels, "with y == 'ill'"),
+    ({"y": np.ones(2000)}, InvalidLabels, "only one class"),
     ({"y": np.ones(3)}, InvalidLabels, "inconsistent"),
     ({"X": np.full((2000, 2), np.nan)}, InvalidFeatures, "NaN"),
     ({"X": np.ones((2000, 2)), "mechanism": "feature"}, InvalidFeatures, "Every column of X is constant"),

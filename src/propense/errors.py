@@ -1,29 +1,29 @@
-"""What can go wrong, as a tree.
+"""The errors that propense raises, as a tree.
 
 ::
 
     PropenseError
-    ├── DatasetMismatch               a data set is not what the catalogue says
-    ├── DownloadFailed                a data set could not be fetched (also an OSError)
-    ├── LedgerError                   a study's ledger is foreign, torn, in use, or cannot be written
+    ├── DatasetMismatch               a data set does not match the catalogue
+    ├── DownloadFailed                a data set could not be downloaded (also an OSError)
+    ├── LedgerError                   a study's ledger is damaged, in use, not a ledger, or cannot be written
     ├── MissingExtra                  an optional package is not installed (also an ImportError)
-    ├── WorkerDied                    a process of a study was ended from outside
+    ├── WorkerDied                    a worker process of a study was killed
     ├── ModelFileError                a model file cannot be written or read (also a ValueError)
     └── InvalidInput (also a ValueError)
-        ├── InvalidPlan               a study's plan names what there is not
-        ├── InvalidTable              a file is no table, or a column is not what it should be
+        ├── InvalidPlan               a study's plan has an unknown name or an invalid value
+        ├── InvalidTable              a file cannot be read as a table, or a column is missing or invalid
         ├── InvalidFeatures           X: not finite, wrong columns, too few rows
-        ├── InvalidLabels             y: not two values
-        │   ├── NoLabelledInstances   nobody carries the label
-        │   └── NoUnlabelledInstances everybody carries it
+        ├── InvalidLabels             y: does not hold one value for labelled and one for unlabelled rows
+        │   ├── NoLabelledInstances   no row is labelled
+        │   └── NoUnlabelledInstances every row is labelled
         ├── InvalidWeights            sample_weight: negative, not finite, wrong length
         ├── InvalidPropensity         propensity: outside 0 to 1, 0 on a labelled row, wrong length
-        └── InvalidOption             a constructor argument outside its range
+        └── InvalidOption             an argument outside its range
 
-And what is no error, but a reason to look twice::
+And one warning::
 
     UserWarning
-    └── DoubtfulFit                   a fit that should not be trusted as it stands
+    └── DoubtfulFit                   a fit should not be trusted as it stands
 """
 
 __all__ = [
@@ -49,19 +49,19 @@ __all__ = [
 
 
 class PropenseError(Exception):
-    """The root: every error raised on purpose by propense."""
+    """The base class of all errors that propense raises on purpose."""
 
 
 class DatasetMismatch(PropenseError):
-    """A data set has other rows, columns or positives than the catalogue says, or cannot be read."""
+    """A data set cannot be read, or its rows, columns or positives do not match the catalogue."""
 
 
 class DownloadFailed(PropenseError, OSError):
-    """A data set is not on this machine and could not be fetched."""
+    """A data set is not on this machine and could not be downloaded."""
 
 
 class LedgerError(PropenseError):
-    """The ledger of a study is no ledger, damaged, in use by another run, or cannot be written."""
+    """The ledger of a study is damaged, in use by another run, not a ledger, or cannot be written."""
 
 
 class MissingExtra(PropenseError, ImportError):
@@ -69,39 +69,39 @@ class MissingExtra(PropenseError, ImportError):
 
 
 class WorkerDied(PropenseError):
-    """A process that measured cells of a study was ended from outside, by the system perhaps."""
+    """A worker process of a study was killed, perhaps by the operating system."""
 
 
 class ModelFileError(PropenseError, ValueError):
-    """A model cannot be kept in a file, or a file is no model: foreign, damaged, of a later format, or nonsense."""
+    """A model cannot be saved, or a file is not a valid model: damaged, of a later format, or of another program."""
 
 
 class InvalidInput(PropenseError, ValueError):
-    """What was passed cannot be used."""
+    """An argument cannot be used."""
 
 
 class InvalidPlan(InvalidInput):
-    """A study's plan is not one: an unknown key, data set, mechanism or method, or a value out of range."""
+    """A study's plan has an unknown key, data set, mechanism or method, or a value out of range."""
 
 
 class InvalidTable(InvalidInput):
-    """A file is no table that can be read, or one of its columns is missing or not what it should be."""
+    """A file cannot be read as a table, or one of its columns is missing or invalid."""
 
 
 class InvalidFeatures(InvalidInput):
-    """X cannot be used: not finite, the wrong columns, too few rows."""
+    """X is not finite, has the wrong columns or too few rows."""
 
 
 class InvalidLabels(InvalidInput):
-    """y is not one value for the labelled and one for the unlabelled."""
+    """y does not hold one value for labelled rows and one for unlabelled rows."""
 
 
 class NoLabelledInstances(InvalidLabels):
-    """y labels nobody, so there is no positive to learn from."""
+    """No row of y is labelled, so there is no positive to learn from."""
 
 
 class NoUnlabelledInstances(InvalidLabels):
-    """y labels everybody, so there is nothing to find."""
+    """Every row of y is labelled, so there is nothing to find."""
 
 
 class InvalidWeights(InvalidInput):
@@ -109,12 +109,12 @@ class InvalidWeights(InvalidInput):
 
 
 class InvalidPropensity(InvalidInput):
-    """The propensity passed to fit is outside 0 to 1, 0 where there is a label, or of the wrong length."""
+    """The propensity is outside 0 to 1, 0 for a labelled row, or of the wrong length."""
 
 
 class InvalidOption(InvalidInput):
-    """A constructor argument is outside what it may be."""
+    """An argument is outside its range."""
 
 
 class DoubtfulFit(UserWarning):
-    """A fit should not be trusted as it stands; ``doubts_`` of the estimator keeps the reasons, one by one."""
+    """A fit should not be trusted as it stands. The estimator's ``doubts_`` lists the reasons."""

@@ -1,8 +1,8 @@
-"""How positives come to be labelled: propensities along a score, with a frequency that is met exactly.
+"""Simulate which positives are labelled: propensities that follow a score, with an exact label frequency.
 
-A mechanism says what the score is (how clearly positive a row is, one of its features, a random direction) and how the
-propensity follows it: e(x) = cdf(slope·score + a) ** power, where the offset a makes the mean of e over the positives
-equal to the wanted label frequency c.
+A mechanism defines the score (how clearly positive a row is, one of its features, a random direction) and how the
+propensity depends on it: e(x) = cdf(slope·score + a) ** power. The offset a makes the mean of e over the positives
+equal to the label frequency c.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ __all__ = ["MECHANISMS", "Labelling", "LabellingMechanism", "class_score", "draw
 
 Vector = NDArray[np.float64]
 
-# Beyond this offset any cdf in use is 0 or 1 to the last digit; heavy tails such as Cauchy's need the most.
+# Beyond this offset any cdf in use is 0 or 1 to the last digit. Heavy tails such as Cauchy's need the largest offsets.
 _FARTHEST = 1e15
 
 
@@ -36,14 +36,14 @@ class LabellingMechanism:
     Parameters
     ----------
     cdf : callable
-        An increasing function from the line to (0, 1), array in, array out.
+        An increasing function from the real line to (0, 1) that takes and returns an array.
     slope : float
-        How the propensity follows the score; 0 labels completely at random, below 0 it falls.
+        How the propensity follows the score: 0 labels completely at random; with a negative slope it falls.
     power : float
-        Above 1, the upper end of the score is favoured further.
+        Above 1, labels concentrate on the highest scores.
     follows : {"class", "feature", "direction"} or int
-        What the score is: the log-odds of being positive; a feature drawn at random, or the one of this number;
-        a random direction among the standardised features. The last two are standardised.
+        The score: the log-odds of being positive ("class"); a random feature, or the one with this index; or a random
+        direction among the standardised features. Features and directions are standardised.
     """
 
     cdf: Callable[[Any], Any]
@@ -52,24 +52,24 @@ class LabellingMechanism:
     follows: str | int = "class"
 
     def propensity(self, score: Any, positive: Any, frequency: float) -> Vector:
-        """e of every row, with mean `frequency` over the positive rows.
+        """e(x) of every row, with mean `frequency` over the positive rows.
 
         Parameters
         ----------
         score : array-like of shape (n,)
         positive : bool array-like of shape (n,)
-            The true positives.
+            Which rows are positive.
         frequency : float in (0, 1)
             c = P(S=1 | Y=1).
         """
         score, positive = np.asarray(score, dtype=np.float64), np.asarray(positive, dtype=bool)
         _check_frequency(frequency)
         if score.shape != positive.shape:
-            raise InvalidInput(f"score has shape {score.shape} and positive {positive.shape}; one of each per row.")
+            raise InvalidInput(f"score has shape {score.shape} and positive {positive.shape}; they must be the same.")
         if not positive.any():
-            raise InvalidInput("positive holds no positive row, so there is nobody to label.")
+            raise InvalidInput("positive holds no positive row, so there is no row to label.")
         if not np.isfinite(score).all():
-            raise InvalidInput("score holds NaN or infinity; a mechanism needs a finite score of every row.")
+            raise InvalidInput("score holds NaN or infinity; a mechanism needs a finite score for every row.")
 
         def at(offset: float, scores: Vector) -> Vector:
             return np.asarray(self.cdf(self.slope * scores + offset) ** self.power)
@@ -78,7 +78,7 @@ class LabellingMechanism:
         return at(_offset(lambda a: at(a, score[positive]), frequency, reach), score)
 
 
-# S1 to S4 are the paper's, which all follow the class score and flatter methods that only rank; the others do not.
+# S1 to S4 are the paper's. Their propensity never falls with the class score, which flatters methods that only rank.
 MECHANISMS = {
     "S1": LabellingMechanism(sigmoid, slope=0.0),
     "S2": LabellingMechanism(sigmoid),
@@ -92,7 +92,7 @@ MECHANISMS = {
 
 @dataclass(frozen=True)
 class Labelling:
-    """Who is labelled, and with what chance if positive.
+    """Which rows are labelled, and the propensities with which labels were drawn.
 
     Attributes
     ----------
@@ -106,22 +106,22 @@ class Labelling:
 
 
 def simulate(X: Any, y: Any, mechanism: Any = "S2", frequency: float | None = 0.5, rng: Any = None) -> Labelling:
-    """Label some of the positives of a set whose classes are known.
+    """Label some of the positives of a data set whose true classes are known.
 
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        The features, finite.
+        The features; all values must be finite.
     y : array-like of shape (n_samples,)
         The true classes: 1 or True for positive, 0 or False for negative.
     mechanism : str, LabellingMechanism or callable, default="S2"
-        A name of ``MECHANISMS``, a mechanism of your own, or any function from the class score (log-odds of being
+        A name from ``MECHANISMS``, your own mechanism, or any function from the class score (log-odds of being
         positive, one number per row) to propensities between 0 and 1.
     frequency : float or None, default=0.5
-        c = P(S=1 | Y=1), the mean of e over the positives, met exactly: by the mechanism's offset, or, for a function,
-        by one shift of the log-odds of what it returns. None takes a function's values as they are.
+        c = P(S=1 | Y=1), the mean of e over the positives. It is met exactly: by the mechanism's offset or, for a
+        function, by shifting the log-odds of its values. None uses a function's values as they are.
     rng : numpy Generator, int or None, default=None
-        What to draw with.
+        The source of randomness.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def simulate(X: Any, y: Any, mechanism: Any = "S2", frequency: float | None = 0.
         mechanism = MECHANISMS[mechanism]
     if isinstance(mechanism, LabellingMechanism):
         if frequency is None:
-            raise InvalidOption("frequency=None: a mechanism needs a label frequency; only a function can do without.")
+            raise InvalidOption("frequency=None: a mechanism needs a label frequency; only a function works without.")
         propensity = mechanism.propensity(_score(X, positive, mechanism.follows, rng), positive, frequency)
     elif callable(mechanism):
         propensity = _called(mechanism, class_score(X, positive), positive, frequency)
@@ -163,51 +163,53 @@ def simulate(X: Any, y: Any, mechanism: Any = "S2", frequency: float | None = 0.
 
 
 def class_score(X: Any, positive: Any) -> Vector:
-    """The log-odds of being positive by logistic regression (ridge 1) of the true classes: the paper's score."""
+    """The log-odds of being positive, from logistic regression (ridge 1) of the true classes: the paper's score."""
     design = as_design(X)
     risk = LogisticRisk(design, np.asarray(positive, dtype=bool), ridge=1.0)
     return np.asarray(design.matvec(newton(risk, np.zeros(design.shape[1]), tol=1e-8, max_iter=1000).coef))
 
 
 def draw_labels(propensity: Vector, positive: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Who is labelled: each positive with its own propensity, no negative."""
+    """Draw which rows are labelled: each positive with its own propensity, no negative."""
     return np.asarray(positive, dtype=bool) & (rng.random(len(propensity)) < propensity)
 
 
 def _score(X: Any, positive: NDArray[np.bool_], follows: Any, rng: np.random.Generator) -> Vector:
-    """What the propensity follows, one number per row."""
+    """The score that the propensity follows, one number per row."""
     if follows == "class":
         return class_score(X, positive)
     design = as_design(X)
     spreads = column_moments(design)[1]
     varying = np.flatnonzero(spreads)
     if len(varying) == 0:
-        raise InvalidFeatures("Every column of X is constant, so there is none for the propensity to follow.")
+        raise InvalidFeatures("Every column of X is constant, so the propensity cannot follow any.")
     slopes = np.zeros(design.shape[1])
     if follows == "direction":
         slopes[1 + varying] = rng.standard_normal(len(varying)) / spreads[varying]
     else:
         column = int(rng.choice(varying)) if follows == "feature" else follows
         if not isinstance(column, int | np.integer) or column not in varying:
-            raise InvalidOption(f"follows={follows!r}: must be 'class', 'feature', 'direction' or a varying column.")
+            raise InvalidOption(
+                f"follows={follows!r}: must be 'class', 'feature', 'direction' or the index of a column that varies."
+            )
         slopes[1 + column] = 1.0 / spreads[column]
     score = np.asarray(design.matvec(slopes))
     return np.asarray((score - score.mean()) / score.std())
 
 
 def _called(function: Callable[[Any], Any], score: Vector, positive: Any, frequency: float | None) -> Vector:
-    """What a user's function says, moved to the frequency if there is one."""
+    """The propensities from a user's function, shifted to the frequency if one is given."""
     propensity = np.asarray(function(score), dtype=np.float64)
     if propensity.shape != score.shape or not ((propensity >= 0) & (propensity <= 1)).all():
         raise InvalidInput(
-            "The mechanism must return one propensity between 0 and 1 for every score; it returned an array of shape "
+            "The mechanism must return one propensity between 0 and 1 for each score; it returned an array of shape "
             f"{propensity.shape} with values from {propensity.min():g} to {propensity.max():g}."
         )
     if frequency is None:
         return propensity
     _check_frequency(frequency)
     log_odds = logit(propensity)
-    # However it is shifted, what is 0 or 1 stays so.
+    # No shift changes a propensity of 0 or 1.
     if not (log_odds[positive] == np.inf).mean() < frequency < (log_odds[positive] > -np.inf).mean():
         raise InvalidInput(f"No shift of the mechanism's propensities gives a mean of {frequency} over the positives.")
     return np.asarray(sigmoid(log_odds + _offset(lambda a: sigmoid(log_odds[positive] + a), frequency, 1.0)))
@@ -219,7 +221,7 @@ def _offset(at: Callable[[float], Vector], frequency: float, reach: float) -> fl
     def excess(offset: float) -> float:
         return float(at(offset).mean()) - frequency
 
-    # A cdf rises with the offset from 0 to 1, so there is exactly one root; widen until it is enclosed.
+    # A cdf rises from 0 to 1 with the offset, so there is exactly one root. Widen the interval until it holds the root.
     while excess(-reach) > 0 or excess(reach) < 0:
         if reach > _FARTHEST:
             raise InvalidInput(
@@ -243,8 +245,8 @@ def _read_truth(y: Any, X: Any) -> NDArray[np.bool_]:
         raise InvalidLabels(str(error)) from None
     if y.ndim != 1 or y.dtype.kind not in "biuf" or not np.isin(y, (0, 1)).all():
         raise InvalidLabels(
-            "y must hold the true classes as 1 and 0, or True and False; pass y == 'ill', for instance."
+            "y must hold the true classes as 1 and 0, or True and False. Convert it, for instance with y == 'ill'."
         )
     if len(np.unique(y)) < 2:
-        raise InvalidLabels(f"y holds one class only ({y[0]}) where both are needed.")
+        raise InvalidLabels(f"y holds only one class ({y[0]}); both are needed.")
     return np.asarray(y == 1)

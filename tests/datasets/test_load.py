@@ -138,7 +138,7 @@ def test_names_and_descriptions():
     assert all(entry.licence and entry.citation and entry.rule and entry.positive for entry in CATALOGUE.values())
     assert {entry.scaling for entry in CATALOGUE.values()} == {"min-max", "z-score", "raw"}
     assert {name for name in names() if CATALOGUE[name].images} == set(SHAPES)
-    with pytest.raises(InvalidOption, match=r"no data set 'iris'. There are: breast-w"):
+    with pytest.raises(InvalidOption, match=r"no data set 'iris'. Choose from: breast-w"):
         describe("iris")
 
 
@@ -186,7 +186,7 @@ def test_a_refused_request_is_tried_again(home, serve, haberman):
 @pytest.mark.filterwarnings("ignore:A network error occurred")
 def test_a_server_that_never_answers_is_one_clear_error(home, serve, haberman):
     serve(arff_table(*haberman), failures=99)
-    with pytest.raises(DownloadFailed, match=r"haberman \(OpenML 43\) could not be fetched.*PROPENSE_DATA"):
+    with pytest.raises(DownloadFailed, match=r"haberman \(OpenML 43\) could not be downloaded.*PROPENSE_DATA"):
         load("haberman")
     assert not list(home.rglob("*.gz"))
 
@@ -294,7 +294,7 @@ def test_pixels_become_standardised_images_of_three_planes(rng):
     red, green = colour[:, :1024], colour[:, 1024:2048]
     np.testing.assert_allclose(images[5, 0, 0, 2], (red[5, 2] - red.mean()) / red.std(), rtol=1e-5)
     np.testing.assert_allclose(images[5, 1, 1, 0], (green[5, 32] - green.mean()) / green.std(), rtol=1e-5)
-    with pytest.raises(DatasetMismatch, match="usps has 5 pixels where 256 are expected"):
+    with pytest.raises(DatasetMismatch, match="usps has 5 pixels; 256 are expected"):
         read_pixels(CATALOGUE["usps"], np.ones((3, 5)))
 
 

@@ -39,7 +39,7 @@ def test_a_seed_is_a_sample():
 def test_what_cannot_be_made_is_named():
     with pytest.raises(InvalidInput, match="n_features=1"):
         make_double_logistic(10, 1)
-    with pytest.raises(InvalidInput, match=r"propensity_coef has shape \(3,\) where \(5,\) finite numbers are needed"):
+    with pytest.raises(InvalidInput, match=r"propensity_coef has shape \(3,\); pass finite numbers of shape \(5,\)"):
         make_double_logistic(10, 4, propensity_coef=[1, 2, 3])
     for n in (0, -1, 10.0):
         with pytest.raises(InvalidInput, match="n_samples="):

@@ -60,12 +60,12 @@ def test_joint_risk_and_brier_are_those_of_the_product(said):
 @pytest.mark.parametrize("metric", [*OF_DECISIONS, *OF_CHANCES])
 def test_weight_two_is_the_row_twice_and_weight_zero_no_row(said, metric):
     s, decided, chances, e, weights = said
-    told = decided if metric in OF_DECISIONS else chances
+    given = decided if metric in OF_DECISIONS else chances
     e = np.where(weights == 0, 0.0, e)
-    weighed = metric(s, told, propensity=e, sample_weight=weights)
-    repeated = metric(*(np.repeat(each, weights) for each in (s, told)), propensity=np.repeat(e, weights))
+    weighed = metric(s, given, propensity=e, sample_weight=weights)
+    repeated = metric(*(np.repeat(each, weights) for each in (s, given)), propensity=np.repeat(e, weights))
     assert weighed == pytest.approx(repeated, rel=1e-12)
-    assert metric(s, told, propensity=e, sample_weight=2.5 * weights) == pytest.approx(weighed, rel=1e-12)
+    assert metric(s, given, propensity=e, sample_weight=2.5 * weights) == pytest.approx(weighed, rel=1e-12)
 
 
 def test_labelled_rows_stand_for_the_positives_on_average():
@@ -88,15 +88,15 @@ def test_labelled_rows_stand_for_the_positives_on_average():
 def test_they_estimate_the_truth_that_the_labels_hide(given):
     data = make_double_logistic(200_000, random_state=0)
     decided = data.posterior > 0.4
-    told = {"propensity": data.propensity}
+    given = {"propensity": data.propensity}
     prior = {"prior": data.positive.mean()} if given else {}
     recall = recall_score(data.positive, decided)
-    assert sar_recall(data.labelled, decided, **told) == pytest.approx(recall, abs=0.01)
+    assert sar_recall(data.labelled, decided, **given) == pytest.approx(recall, abs=0.01)
     assert recall_score(data.labelled, data.posterior * data.propensity > 0.4) < recall - 0.05
-    assert sar_precision(data.labelled, decided, **told, **prior) == pytest.approx(
+    assert sar_precision(data.labelled, decided, **given, **prior) == pytest.approx(
         precision_score(data.positive, decided), abs=0.015
     )
-    assert sar_balanced_accuracy(data.labelled, decided, **told, **prior) == pytest.approx(
+    assert sar_balanced_accuracy(data.labelled, decided, **given, **prior) == pytest.approx(
         balanced_accuracy_score(data.positive, decided), abs=0.015
     )
 
@@ -140,7 +140,7 @@ def test_estimates_beyond_one_are_held_there():
     assert sar_balanced_accuracy(s, decided, propensity=0.6) == 1.0
     with pytest.warns(UndefinedMetricWarning, match="prior is 1"):
         assert sar_balanced_accuracy(s, decided, propensity=0.1) == 0.5
-    with pytest.warns(UndefinedMetricWarning, match="nobody is called positive"):
+    with pytest.warns(UndefinedMetricWarning, match="no row is predicted positive"):
         assert sar_precision(s, [0, 0, 0, 0], propensity=0.5) == 0.0
 
 
@@ -160,7 +160,7 @@ def test_truth_values_may_be_all_the_same(all_the_same):
         ({"propensity": [0.0, 0.5, 0.5, 0.5]}, InvalidPropensity, "0 for a labelled row"),
         ({"propensity": 1.5}, InvalidPropensity, "1.5 at row 0"),
         ({"propensity": [0.5, np.nan, 0.5, 0.5]}, InvalidPropensity, "nan at row 1"),
-        ({"propensity": [0.5, 0.5]}, InvalidPropensity, r"shape \(2,\) where s has 4"),
+        ({"propensity": [0.5, 0.5]}, InvalidPropensity, r"shape \(2,\) but s has 4"),
         ({"y_pred": [0.2, 0.9, 0.1, 0.5]}, InvalidLabels, "y_pred holds 0.1 where 0 and 1"),
         ({"y_pred": [1.0, np.nan, 0.0, 0.0]}, InvalidInput, "NaN"),
         ({"y_pred": [1, 0]}, InvalidInput, r"y_pred has shape \(2,\)"),
@@ -171,6 +171,6 @@ def test_truth_values_may_be_all_the_same(all_the_same):
     ],
 )
 def test_what_is_wrong_is_named(changed, error, words):
-    told = {"s": [1, 1, 0, 0], "y_pred": [1, 0, 0, 0], "propensity": 0.5, **changed}
+    given = {"s": [1, 1, 0, 0], "y_pred": [1, 0, 0, 0], "propensity": 0.5, **changed}
     with pytest.raises(error, match=words):
-        sar_precision(**told)
+        sar_precision(**given)

@@ -144,7 +144,7 @@ def test_a_known_prior_enters_where_it_can(model):
     assert scorer(model, NEW.X, NEW.labelled) == ours.sar_balanced_accuracy(
         NEW.labelled, model.predict(NEW.X), propensity=model.predict_propensity(NEW.X), prior=0.5
     )
-    with pytest.raises(InvalidOption, match="needs no prior"):
+    with pytest.raises(InvalidOption, match="takes no prior"):
         get_scorer("sar_recall", prior=0.5)
-    with pytest.raises(InvalidOption, match="no scorer 'accuracy'; the scorers are lee_liu, "):
+    with pytest.raises(InvalidOption, match=r"no scorer 'accuracy'\. The scorers are lee_liu, "):
         get_scorer("accuracy")

@@ -1,4 +1,4 @@
-"""The twenty data sets of the paper, and data whose truth is known."""
+"""The twenty data sets of the paper, and simulated data."""
 
 from propense.datasets.catalogue import CATALOGUE, Entry
 from propense.datasets.load import Dataset, describe, is_available, load, names

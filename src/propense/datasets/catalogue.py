@@ -1,4 +1,4 @@
-"""The twenty data sets of the paper: where each comes from, who is positive, and what it must look like."""
+"""The twenty data sets of the paper: where each comes from, which rows are positive, and its expected size."""
 
 from dataclasses import dataclass
 
@@ -14,23 +14,23 @@ class Entry:
     Attributes
     ----------
     name : str
-        The name in plans and file names, lower case.
+        The name in plans and file names, in lower case.
     title : str
         The name in the paper's tables.
     n, p, positives : int
-        Rows, columns and positive rows, as in the paper; for images, of the training part and of ResNet-18 features.
+        Rows, columns and positive rows, as in the paper. For images: training rows and ResNet-18 features.
     openml_id : int
         Its number on OpenML.
     positive : tuple of str
         The classes, as OpenML writes them, that count as positive.
     rule : str
-        The same in words.
+        The positive class in words.
     scaling : {"min-max", "z-score", "raw"}
-        What the paper did to the columns.
+        How the paper scaled the columns.
     images : bool
-        Whether the rows are images, known by the features of a network.
+        Whether the rows are images, represented by features of a network.
     dropped : tuple of str
-        Columns of OpenML's table that are no features.
+        Columns of OpenML's table that are not features.
     licence, citation : str
     """
 
@@ -49,7 +49,7 @@ class Entry:
     dropped: tuple[str, ...] = ()
 
 
-# Of more than two classes the paper takes the most frequent, the first on ties, for positive.
+# If there are more than two classes, the paper takes the most frequent as positive, the first on ties.
 _ENTRIES = [
     Entry("breast-w", "Breast-w", 699, 9, 241, 15, ("malignant",), "malignant", "min-max",
           f"W. H. Wolberg. Breast Cancer Wisconsin (Original). {_UCI}, 1992."),

@@ -1,4 +1,4 @@
-"""Where data sets lie on this machine."""
+"""The folder in which data sets are stored."""
 
 import os
 from contextlib import AbstractContextManager
@@ -7,11 +7,11 @@ from pathlib import Path
 from propense._files import write_atomically
 from propense.errors import DownloadFailed
 
-__all__ = ["data_home", "find_file", "into_place"]
+__all__ = ["data_home", "find_file", "write_file"]
 
 
 def data_home() -> Path:
-    """The folder of data sets, to which downloads go too: `PROPENSE_DATA` where it is set, else the user's cache."""
+    """The folder to read data sets from and download them to: `PROPENSE_DATA` if it is set, else the user's cache."""
     named = os.environ.get("PROPENSE_DATA")
     if named:
         return Path(named).expanduser()
@@ -19,12 +19,12 @@ def data_home() -> Path:
 
 
 def find_file(relative: str) -> Path | None:
-    """The file of this name in the data home, or None."""
+    """The path of a file in the data home, or None if it does not exist."""
     path = data_home() / relative
     return path if path.is_file() else None
 
 
-def into_place(relative: str) -> AbstractContextManager[Path]:
+def write_file(relative: str) -> AbstractContextManager[Path]:
     """A path to write to; the file appears in the data home whole, or not at all."""
     target = data_home() / relative
     target.parent.mkdir(parents=True, exist_ok=True)

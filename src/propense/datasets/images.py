@@ -1,4 +1,4 @@
-"""Data sets that are images, known by the features of a pretrained network."""
+"""Image data sets, represented by the features of a pretrained network."""
 
 import zlib
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.datasets.catalogue import Entry
-from propense.datasets.home import data_home, into_place
+from propense.datasets.home import data_home, write_file
 from propense.datasets.tabular import Progress, download_openml
 from propense.errors import DatasetMismatch, MissingExtra
 
 __all__ = ["SHAPES", "Split", "check_split", "embed", "fetch_features", "read_features", "read_pixels", "resnet18"]
 
-# Height, width and channels of each set; the rows of its training part come first on OpenML.
+# Height, width and channels of each data set. On OpenML the training rows come first.
 SHAPES = {"cifar10": (32, 32, 3), "mnist": (28, 28, 1), "usps": (16, 16, 1), "fashion": (28, 28, 1)}
 _BATCH = 256
 
@@ -33,7 +33,7 @@ class Split:
 
 
 def read_features(path: Path) -> Split:
-    """Ready features: an .npz file with X_train, y_train, X_test and y_test."""
+    """Read features from an .npz file with X_train, y_train, X_test and y_test."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             X_train, X_test = (arrays[name].astype(np.float32) for name in ("X_train", "X_test"))
@@ -43,26 +43,26 @@ def read_features(path: Path) -> Split:
     return Split(X_train, y_train, X_test, y_test)
 
 
-def check_split(entry: Entry, split: Split, way_out: str) -> None:
-    """Refuse a training part of other rows or positives than the catalogue says; features may be of any network."""
+def check_split(entry: Entry, split: Split, remedy: str) -> None:
+    """Raise if the training rows or positives do not match the catalogue. Features may come from any network."""
     for what, found, expected in (
         ("training rows", len(split.X_train), entry.n),
         ("training positives", int(split.y_train.sum()), entry.positives),
     ):
         if found != expected:
-            raise DatasetMismatch(f"{entry.name} has {found} {what} where the catalogue says {expected}. {way_out}")
+            raise DatasetMismatch(f"{entry.name} has {found} {what} where the catalogue says {expected}. {remedy}")
 
 
 def fetch_features(entry: Entry, progress: Progress | None = None) -> Split:
-    """Download the images from OpenML, embed them as the paper did, and keep the features in the data home."""
+    """Download the images from OpenML, embed them as in the paper, and store the features in the data home."""
     network = resnet18()
     data = download_openml(entry, progress)
     pixels = read_pixels(entry, np.asarray(data.data, dtype=np.float64))
     y = np.isin(np.asarray(data.target, dtype=str), entry.positive)
     features = embed(pixels, network)
     split = Split(features[: entry.n], y[: entry.n], features[entry.n :], y[entry.n :])
-    check_split(entry, split, f"It came from OpenML, number {entry.openml_id}, and was not kept.")
-    with into_place(f"features/{entry.name}.npz") as path:
+    check_split(entry, split, f"It is data set {entry.openml_id} of OpenML and was not kept.")
+    with write_file(f"features/{entry.name}.npz") as path:
         np.savez_compressed(
             path,
             X_train=split.X_train.astype(np.float16),
@@ -74,22 +74,20 @@ def fetch_features(entry: Entry, progress: Progress | None = None) -> Split:
 
 
 def read_pixels(entry: Entry, rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Rows of OpenML's table as images (n, 3, height, width), each set about its own mean in its own spread.
+    """Rows of OpenML's table as images of shape (n, 3, height, width), each channel standardised over the data set.
 
-    Grey is copied to three channels. Colour comes plane by plane.
+    Grey is copied to three channels. OpenML stores colour images channel by channel.
     """
     height, width, channels = SHAPES[entry.name]
     if rows.shape[1] != height * width * channels:
-        raise DatasetMismatch(
-            f"{entry.name} has {rows.shape[1]} pixels where {height * width * channels} are expected."
-        )
+        raise DatasetMismatch(f"{entry.name} has {rows.shape[1]} pixels; {height * width * channels} are expected.")
     images = rows.reshape(len(rows), channels, height, width)
     means, spreads = (moment(axis=(0, 2, 3), keepdims=True) for moment in (images.mean, images.std))
     return np.repeat((images - means) / spreads, 3 // channels, axis=1).astype(np.float32)
 
 
 def embed(images: NDArray[np.float32], network: Any) -> NDArray[np.float32]:
-    """What the network makes of each image, in batches, on the GPU where there is one."""
+    """The network's output for each image, computed in batches, on a GPU if there is one."""
     torch = _need("torch")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     network = network.to(device).eval()
@@ -99,7 +97,7 @@ def embed(images: NDArray[np.float32], network: Any) -> NDArray[np.float32]:
 
 
 def resnet18() -> Any:
-    """ImageNet's ResNet-18 up to its average pooling: 512 features, any resolution."""
+    """ResNet-18, trained on ImageNet, up to its average pooling: 512 features at any resolution."""
     torch, vision = _need("torch"), _need("torchvision")
     network = vision.models.resnet18(weights=vision.models.ResNet18_Weights.IMAGENET1K_V1)
     network.fc = torch.nn.Identity()
@@ -112,11 +110,11 @@ def _batches(images: Any) -> Iterator[Any]:
 
 
 def _need(package: str) -> Any:
-    """An optional package, or a word on how to get it."""
+    """Import an optional package, or say how to install it."""
     try:
         return __import__(package)
     except ImportError:
         raise MissingExtra(
-            f"{package} is needed to embed images. Install it (pip install 'propense[torch]', and torchvision), or put "
-            "ready features into the data home as features/NAME.npz."
+            f"Embedding images needs {package}. Install it (pip install 'propense[torch]', and torchvision), or put "
+            "features into the data home as features/NAME.npz."
         ) from None

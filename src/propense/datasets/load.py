@@ -1,4 +1,4 @@
-"""A data set by its name, from wherever it is to be had."""
+"""Load a data set by its name, from the data home or OpenML."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,17 +22,17 @@ class Dataset:
     Attributes
     ----------
     X : ndarray of shape (n, p)
-        The features, raw; NaN is missing.
+        The features, unscaled; NaN means missing.
     y : bool ndarray of shape (n,)
-        Who is positive.
+        Which rows are positive.
     columns : list of str
         The names of the features.
     test : bool ndarray of shape (n,), or None
-        The rows of the fixed test part, where there is one.
+        The rows of the fixed test part, if there is one.
     entry : Entry
-        Its row of the catalogue.
+        The catalogue's entry.
     source : str
-        Where it was read from.
+        Where the data were read from.
     """
 
     X: NDArray[Any]
@@ -44,7 +44,7 @@ class Dataset:
 
 
 def names() -> list[str]:
-    """The names of the data sets, tables first.
+    """The names of the data sets, tables before images.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> Entry:
-    """What the catalogue says of a data set.
+    """The catalogue's entry of a data set.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def describe(name: str) -> Entry:
     Entry
     """
     if name not in CATALOGUE:
-        raise InvalidOption(f"There is no data set {name!r}. There are: {', '.join(CATALOGUE)}.")
+        raise InvalidOption(f"There is no data set {name!r}. Choose from: {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
 
 
 def is_available(name: str) -> bool:
-    """Whether a data set can be loaded without a network.
+    """Whether a data set can be loaded without a download.
 
     Parameters
     ----------
@@ -84,17 +84,17 @@ def is_available(name: str) -> bool:
 
 
 def load(name: str, *, download: bool = True, progress: Progress | None = None) -> Dataset:
-    """A data set, from the data home or else from the network.
+    """Load a data set from the data home, or download it from OpenML.
 
     Parameters
     ----------
     name : str
         A name of ``names()``.
     download : bool, default=True
-        Whether to fetch it from OpenML, into the data home (the folder ``PROPENSE_DATA``, else the user's cache), if it
-        is not there.
+        Whether to download the data set if it is not in the data home: the folder ``PROPENSE_DATA`` or, if that is not
+        set, the user's cache.
     progress : callable, default=None
-        Called with the number of bytes that have arrived, while they do.
+        Called during a download with the number of bytes received so far.
 
     Returns
     -------
@@ -112,21 +112,21 @@ def load(name: str, *, download: bool = True, progress: Progress | None = None) 
     path = find_file(relative)
     if not is_available(name) and not download:
         raise DownloadFailed(f"{name} is not in the data home ({data_home() / relative}), and download=False.")
-    way_out = f"Delete {path} and fetch again."
+    remedy = f"Delete {path} and fetch again."
     if entry.images:
         split = fetch_features(entry, progress) if path is None else read_features(path)
-        check_split(entry, split, way_out)
+        check_split(entry, split, remedy)
         return _from_split(entry, split, str(path or data_home() / relative))
-    # Wdbc's rows in scikit-learn are in the order of the paper's authors, and need no file.
+    # scikit-learn has wdbc with its rows in the order that the paper's authors used.
     if name == "wdbc":
         return _from_table(entry, load_wdbc(), "scikit-learn")
     table = fetch_table(entry, progress) if path is None else read_table(path)
-    check_table(entry, table, way_out)
+    check_table(entry, table, remedy)
     return _from_table(entry, table, str(path or data_home() / relative))
 
 
 def _relative(entry: Entry) -> str:
-    """Its file in the data home."""
+    """The data set's path within the data home."""
     return f"features/{entry.name}.npz" if entry.images else f"tabular/{entry.name}.csv.gz"
 
 

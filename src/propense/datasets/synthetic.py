@@ -1,4 +1,4 @@
-"""Data whose truth is known."""
+"""Simulated data, for which the true classes and probabilities are known."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -15,19 +15,19 @@ __all__ = ["DoubleLogistic", "make_double_logistic"]
 
 Vector = NDArray[np.float64]
 
-# Lengths of the default slopes. With normal features, the first gives a best balanced accuracy of .85.
+# Lengths of the default slope vectors. With normal features, the best balanced accuracy for the first is 0.85.
 _LENGTH, _PROPENSITY_LENGTH = 3.4, 1.5
 
 
 @dataclass(frozen=True)
 class DoubleLogistic:
-    """Rows of the double-logistic model and their truth.
+    """Rows drawn from the double-logistic model, with their true classes and probabilities.
 
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features)
     labelled : bool ndarray of shape (n_samples,)
-        What a method sees.
+        Which rows are labelled; all that a method sees of the classes.
     positive : bool ndarray of shape (n_samples,)
         The true classes.
     posterior, propensity : ndarray of shape (n_samples,)
@@ -53,17 +53,17 @@ def make_double_logistic(
     propensity_coef: Any = None,
     random_state: Any = None,
 ) -> DoubleLogistic:
-    """Standard normal features, y(x) = σ(βᵀx), e(x) = σ(γᵀx).
+    """Draw rows with standard normal features, y(x) = σ(βᵀx) and e(x) = σ(γᵀx).
 
     Parameters
     ----------
     n_samples, n_features : int
-        How many rows and columns; at least two columns.
+        Number of rows and of columns; at least two columns.
     coef, propensity_coef : array-like of shape (n_features + 1,), default=None
-        β and γ, intercepts first. By default y depends on the first half of the features and e on the second, each
-        slope as steep as the next and of the other sign, and nearly half of the positives are labelled.
+        β and γ, intercepts first. By default y depends on the first half of the features and e on the second, with
+        slopes of equal size and alternating sign, and about half of the positives are labelled.
     random_state : int, RandomState instance or None, default=None
-        What to draw with.
+        The source of randomness.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def make_double_logistic(
     """
     for name, value, least in (("n_samples", n_samples, 1), ("n_features", n_features, 2)):
         if not isinstance(value, Integral) or value < least:
-            raise InvalidInput(f"{name}={value!r}: a whole number ≥ {least} is needed (y and e need a feature each).")
+            raise InvalidInput(f"{name}={value!r}: must be an integer ≥ {least} (y and e need a feature each).")
     half = n_features // 2
     beta = _read(coef, _alternating(n_features, range(half), _LENGTH), "coef")
     gamma = _read(
@@ -93,7 +93,7 @@ def make_double_logistic(
 
 
 def _alternating(n_features: int, which: range, length: float) -> Vector:
-    """Slopes ±length/√count on the features `which`, no intercept."""
+    """Slopes ±length/√count on the features `which`, with intercept 0."""
     out = np.zeros(n_features + 1)
     out[1 + np.asarray(which)] = length / np.sqrt(len(which)) * (-1.0) ** np.arange(len(which))
     return out
@@ -105,10 +105,10 @@ def _read(given: Any, default: Vector, name: str) -> Vector:
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name}={given!r}: numbers are needed.") from None
+        raise InvalidInput(f"{name}={given!r}: must be numbers.") from None
     if values.shape != default.shape or not np.isfinite(values).all():
         raise InvalidInput(
-            f"{name} has shape {values.shape} where {default.shape} finite numbers are needed: an intercept, then a "
+            f"{name} has shape {values.shape}; pass finite numbers of shape {default.shape}: the intercept, then one "
             "slope per feature."
         )
     return values

@@ -1,8 +1,8 @@
-"""Judging and tuning without negatives: what can be said of a model from labels and propensities alone.
+"""Evaluate and tune models from labels and propensities, without known negatives.
 
-With e(x) = P(S=1 | Y=1, x), a labelled row stands for 1/e(x) positives like it. So recall can be estimated where no
-negative is known, and with the prior also precision and balanced accuracy. The joint risk needs no classification: it
-is how badly y(x)·e(x) foretells who is labelled.
+With e(x) = P(S=1 | Y=1, x), a labelled row stands for 1/e(x) positives like it. So recall can be estimated without any
+known negative, and with the prior also precision and balanced accuracy. The joint risk does not use predicted classes:
+it measures how badly y(x)·e(x) predicts which rows are labelled.
 """
 
 from propense.metrics._joint import joint_brier, joint_risk

@@ -1,4 +1,4 @@
-"""The metrics as scikit-learn's scorers: called with a fitted estimator, they ask it for what they need."""
+"""The metrics as scikit-learn scorers, which are called with a fitted estimator."""
 
 import numbers
 from collections.abc import Callable
@@ -20,10 +20,10 @@ __all__ = ["Scorer", "get_scorer", "get_scorer_names"]
 
 @dataclass(frozen=True)
 class _Kind:
-    """A metric, what it asks of the estimator, and what makes its larger values the better ones."""
+    """A metric, the method of the estimator that it needs, and the sign that makes larger values better."""
 
     metric: Callable[..., float]
-    asks: str
+    method: str
     sign: float = 1.0
     takes_prior: bool = False
 
@@ -55,24 +55,24 @@ def get_scorer_names() -> list[str]:
 
 
 def get_scorer(name: str, *, prior: Any = None) -> Any:
-    """A scorer, to be passed as ``scoring`` to ``GridSearchCV``, ``cross_val_score`` and the like.
+    """A scorer to pass as ``scoring`` to ``GridSearchCV``, ``cross_val_score`` and similar functions.
 
-    Called as ``scorer(estimator, X, y, sample_weight=None, propensity=None)`` with a fitted estimator and who is
-    labelled, y. e(x) is the `propensity` passed where it is known, else the estimator's own ``predict_propensity``,
-    also that of the last step of a pipeline or of the best estimator of a search. The larger a score the better.
+    It is called as ``scorer(estimator, X, y, sample_weight=None, propensity=None)`` with a fitted estimator and labels
+    y. e(x) is the `propensity` if it is passed. Otherwise it comes from the estimator's ``predict_propensity``, or from
+    that of the last step of a pipeline or of the best estimator of a search. Larger scores are better.
 
     Parameters
     ----------
     name : str
-        One of ``get_scorer_names()``: a metric of ``propense.metrics``, ``neg_`` before those of which less is better.
+        One of ``get_scorer_names()``: a metric of ``propense.metrics``, with ``neg_`` in front if smaller is better.
     prior : float, default=None
-        P(Y=1) for "sar_precision" and "sar_balanced_accuracy". None is its estimate from the labels and e(x).
+        P(Y=1) for "sar_precision" and "sar_balanced_accuracy". None estimates it from the labels and e(x).
 
     Returns
     -------
     callable
-        A new one each time. It takes part in scikit-learn's metadata routing: with
-        ``set_score_request(propensity=True, sample_weight=True)`` it is given what ``fit`` of the search is given.
+        A new scorer. It supports scikit-learn's metadata routing: after
+        ``set_score_request(propensity=True, sample_weight=True)`` a search passes it what was passed to its ``fit``.
 
     Examples
     --------
@@ -86,28 +86,28 @@ def get_scorer(name: str, *, prior: Any = None) -> Any:
     {'ridge': 0.1}
     """
     if name not in _KINDS:
-        raise InvalidOption(f"There is no scorer {name!r}; the scorers are {', '.join(sorted(_KINDS))}.")
+        raise InvalidOption(f"There is no scorer {name!r}. The scorers are {', '.join(sorted(_KINDS))}.")
     if prior is not None and not _KINDS[name].takes_prior:
-        raise InvalidOption(f"get_scorer({name!r}, prior={prior!r}): this score needs no prior.")
+        raise InvalidOption(f"get_scorer({name!r}, prior={prior!r}): this scorer takes no prior.")
     if prior is not None and not (isinstance(prior, numbers.Real) and 0.0 < float(prior) <= 1.0):
-        raise InvalidOption(f"get_scorer({name!r}, prior={prior!r}): P(Y=1) is a number above 0 and not above 1.")
+        raise InvalidOption(f"get_scorer({name!r}, prior={prior!r}): P(Y=1) must be above 0 and at most 1.")
     return Scorer(name, None if prior is None else float(prior))
 
 
 class Scorer:
-    """One of the metrics, with the estimator asked for what it needs."""
+    """One of the metrics, computed from a fitted estimator's predictions."""
 
     def __init__(self, name: str, prior: float | None = None) -> None:
         self._name, self._prior = name, prior
-        # As scikit-learn has it: None is an error if such metadata are passed and nobody has said what with them.
+        # As in scikit-learn: None raises if such metadata are passed without a request.
         self._requests: dict[str, bool | str | None] = {"sample_weight": None, "propensity": None}
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None, propensity: Any = None) -> float:
         kind = _KINDS[self._name]
-        said = to_host(getattr(estimator, kind.asks)(X))
+        predicted = to_host(getattr(estimator, kind.method)(X))
         return kind.sign * kind.metric(
             read_labels_as(y, estimator.classes_),
-            said if kind.asks == "predict_proba" else said == estimator.classes_[1],
+            predicted if kind.method == "predict_proba" else predicted == estimator.classes_[1],
             propensity=_propensity_of(estimator, X) if propensity is None else propensity,
             sample_weight=sample_weight,
             **({"prior": self._prior} if kind.takes_prior else {}),
@@ -117,31 +117,30 @@ class Scorer:
         return f"get_scorer({self._name!r}{'' if self._prior is None else f', prior={self._prior!r}'})"
 
     def set_score_request(self, *, sample_weight: Any = UNCHANGED, propensity: Any = UNCHANGED) -> Self:
-        """Say which metadata the scorer is to be given: True, False, None or the name under which they are passed."""
+        """Set which metadata the scorer requests: True, False, None or the name under which they are passed."""
         if not get_config()["enable_metadata_routing"]:
             # RuntimeError, as from scikit-learn's own scorers.
             raise RuntimeError(
-                "Metadata can be requested where their routing is enabled, by "
-                "sklearn.set_config(enable_metadata_routing=True)."
+                "Metadata routing is not enabled. Call sklearn.set_config(enable_metadata_routing=True) first."
             )
-        said = {"sample_weight": sample_weight, "propensity": propensity}
-        self._requests |= {name: alias for name, alias in said.items() if alias != UNCHANGED}
+        given = {"sample_weight": sample_weight, "propensity": propensity}
+        self._requests |= {name: alias for name, alias in given.items() if alias != UNCHANGED}
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What is requested."""
+        """The metadata that the scorer requests."""
         request = MetadataRequest(owner=repr(self))
         for name, alias in self._requests.items():
             request.score.add_request(param=name, alias=alias)
         return request
 
     def _accept_sample_weight(self) -> bool:
-        """What scikit-learn's searches ask of several scorers where metadata are not routed."""
+        """Asked by scikit-learn's searches with several scorers if metadata routing is off."""
         return True
 
 
 def _propensity_of(estimator: Any, X: Any) -> Any:
-    """e(x) by the estimator, which may stand at the end of a pipeline or inside a search."""
+    """e(x) from the estimator, which may be the last step of a pipeline or inside a search."""
     if hasattr(estimator, "predict_propensity"):
         return to_host(estimator.predict_propensity(X))
     if isinstance(estimator, Pipeline):
@@ -149,6 +148,6 @@ def _propensity_of(estimator: Any, X: Any) -> Any:
     if hasattr(estimator, "best_estimator_"):
         return _propensity_of(estimator.best_estimator_, X)
     raise InvalidPropensity(
-        f"{type(estimator).__name__} has no predict_propensity. Pass the scorer propensity=, or through a search with "
-        "set_score_request(propensity=True)."
+        f"{type(estimator).__name__} has no predict_propensity. Pass propensity= to the scorer; in a search, call "
+        "set_score_request(propensity=True) and pass it to fit."
     )
