@@ -7,7 +7,7 @@ import pytest
 
 from peer_measure import WORLDS
 from peer_methods import METHODS, Told, fit, method, predict
-from peer_page import accuracy_table, page, table, time_table
+from peer_page import accuracy_table
 from peer_results import Accuracy, Cost, Results, exponent, figures, mean_and_error, number
 from peers import FEW, FULL, ask
 from propense.datasets import make_double_logistic
@@ -67,22 +67,11 @@ def test_numbers_have_two_digits(value, shown):
     assert number(value) == shown
 
 
-def test_table_is_markdown():
-    assert table(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
-
-
 def test_growth_follows_one_line_of_sizes(results):
     assert results.growth("LogisticRegression", "n")[0] == [*FULL.rows]
     assert exponent(*results.growth("LogisticRegression", "n")) == pytest.approx(1.0)
     assert results.growth("LogisticRegression", "p")[0] == [*FULL.columns]
     assert exponent(*results.growth("LogisticRegression", "p")) == pytest.approx(0.5)
-
-
-def test_time_table_tells_what_ended_early(results):
-    unit, jerm = time_table(results).splitlines()[2:]
-    assert "1.00 | 0.50 |" in unit
-    assert "over 120 s" in jerm
-    assert jerm.count("not run") == 2
 
 
 def test_best_of_a_world_is_bold_the_told_among_themselves(results):
@@ -91,12 +80,6 @@ def test_best_of_a_world_is_bold_the_told_among_themselves(results):
     rows = accuracy_table(results).splitlines()[2:]
     assert ["**" in row for row in rows] == [False, True, False, True, False]
     assert "0.800 (1 of 2 seeds, then over 120 s)" in rows[2]
-
-
-def test_page_has_the_date_and_every_method_measured(results):
-    text = page(results)
-    assert "2026-01-02" in text
-    assert all(f"`{name}`" in text for name in ("LogisticRegression", "JERM()"))
 
 
 def test_every_figure_is_kept(results):

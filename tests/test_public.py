@@ -1,6 +1,7 @@
 """The public names, and what importing them costs."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -28,9 +29,9 @@ def test_all_names_are_there_and_nothing_else_is_public():
     }
 
 
-def test_the_version_is_said_once():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert "version" in project["dynamic"]
+def test_the_citation_and_the_changelog_name_this_version():
+    assert f"\nversion: {propense.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == propense.__version__
 
 
 def test_all_is_every_extra_but_torch():

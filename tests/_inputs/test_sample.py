@@ -227,7 +227,9 @@ def test_a_decision_changed_after_fit_is_checked_too(problem):
 
 
 def test_numpy_numbers_are_numbers(problem):
-    JERM(ridge=np.float32(0.5), max_iter=np.int64(100), spy_quantile=0).fit(*problem)
+    ours, theirs = {"ridge": 0.5, "max_iter": 100}, {"ridge": np.float32(0.5), "max_iter": np.int64(100)}
+    models = [JERM(spy_quantile=0, **each).fit(*problem) for each in (ours, theirs)]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 
 
 def test_columns_too_many_for_a_square_matrix_need_none():

@@ -49,7 +49,3 @@ def test_every_positive_is_taken_for_labelled(problem):
     assert model.prior_ == pytest.approx(y.mean(), rel=1e-12)
     assert model.label_frequency_ == pytest.approx(1.0, rel=1e-12)
     assert model.risk_path_[-1] > 0
-
-
-def test_oracle_says_what_it_is_fitted_on():
-    assert "true class" in Oracle.__doc__
