@@ -1,4 +1,4 @@
-"""The parts of JERM's fit apart, each beside the limit of the machine.
+"""Time the parts of JERM's fit one by one, and compare each with what the machine can do.
 
 Run: ``python benchmarks/parts.py`` (about half a minute on 2 cores).
 """

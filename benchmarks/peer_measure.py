@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score
 from threadpoolctl import threadpool_limits
 
-from peer_methods import LOGISTIC, Method, Told, fit, method, predict
+from peer_methods import LOGISTIC, Known, Method, fit, method, predict
 from propense.datasets import make_double_logistic
 
 __all__ = ["BUDGET", "N_FEATURES", "N_SAMPLES", "REPEATS", "WORLDS", "measure"]
@@ -60,7 +60,7 @@ def cost(each: Method, n: int, p: int) -> dict[str, float]:
     data = make_double_logistic(n, p, random_state=0)
     # Load what every fit needs, so that only the fit's own growth is measured.
     fit(LOGISTIC, make_double_logistic(200, p, random_state=0))
-    each.make(Told.of(data))
+    each.make(Known.of(data))
     before = resident()
     times = [seconds(lambda: fit(each, data))]
     grown = max(peak() - before, 0)

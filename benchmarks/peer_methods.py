@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from propense.datasets import DoubleLogistic
 
-__all__ = ["LOGISTIC", "METHODS", "PACKAGES", "Method", "Told", "fit", "method", "predict"]
+__all__ = ["LOGISTIC", "METHODS", "PACKAGES", "Known", "Method", "fit", "method", "predict"]
 
 # The module of each package.
 PACKAGES = {
@@ -28,7 +28,7 @@ PACKAGES = {
 
 
 @dataclass(frozen=True)
-class Told:
+class Known:
     """What some methods need to know about the sample, and a user rarely knows."""
 
     n_labelled: int
@@ -37,7 +37,7 @@ class Told:
     unlabelled_positive: float
 
     @classmethod
-    def of(cls, data: DoubleLogistic) -> "Told":
+    def of(cls, data: DoubleLogistic) -> "Known":
         """The counts, P(Y=1 | S=0) and P(S=0 | Y=1) of the sample."""
         labelled, positive = data.labelled, data.positive
         return cls(
@@ -54,11 +54,11 @@ class Method:
 
     package: str
     name: str
-    make: Callable[[Told], Any]
+    make: Callable[[Known], Any]
     note: str = ""
-    told: str = ""
+    known: str = ""
     # Keywords of `fit`.
-    keywords: Callable[[Told], dict[str, Any]] = lambda told: {}
+    keywords: Callable[[Known], dict[str, Any]] = lambda known: {}
     # Rows are scored in batches as large as the fitted data.
     in_batches: bool = False
 
@@ -70,10 +70,10 @@ class Method:
 
 def fit(method: Method, data: DoubleLogistic) -> Any:
     """A new model of the method, fitted to the labels of the sample: 1 labelled, 0 unlabelled."""
-    told = Told.of(data)
+    known = Known.of(data)
     shown = data.positive if method.name == "Oracle()" else data.labelled
-    model = method.make(told)
-    model.fit(data.X, shown.astype(np.int64), **method.keywords(told))
+    model = method.make(known)
+    model.fit(data.X, shown.astype(np.int64), **method.keywords(known))
     return model
 
 
@@ -98,13 +98,13 @@ def _logistic() -> Any:
 
 def _ours(name: str, note: str = "", **options: Any) -> Method:
     shown = ", ".join(f"{option}={value!r}" for option, value in options.items())
-    return Method("propense", f"{name}({shown})", lambda told: _of("propense", name, **options), note)
+    return Method("propense", f"{name}({shown})", lambda known: _of("propense", name, **options), note)
 
 
 LOGISTIC = Method(
     "scikit-learn",
     "LogisticRegression",
-    lambda told: _logistic(),
+    lambda known: _logistic(),
     "Treats the unlabelled as negatives; the unit of time.",
 )
 
@@ -122,17 +122,17 @@ METHODS: list[Method] = [
     Method(
         "pulearn",
         "ElkanotoPuClassifier",
-        lambda told: _of("pulearn", "ElkanotoPuClassifier", estimator=_logistic(), random_state=0),
+        lambda known: _of("pulearn", "ElkanotoPuClassifier", estimator=_logistic(), random_state=0),
     ),
     Method(
         "pulearn",
         "WeightedElkanotoPuClassifier",
-        lambda told: _of(
+        lambda known: _of(
             "pulearn",
             "WeightedElkanotoPuClassifier",
             estimator=_logistic(),
-            labeled=told.n_labelled,
-            unlabeled=told.n_unlabelled,
+            labeled=known.n_labelled,
+            unlabeled=known.n_unlabelled,
             random_state=0,
         ),
         "The score of a row depends on the rows scored with it; batches as large as the fitted data are scored.",
@@ -141,85 +141,85 @@ METHODS: list[Method] = [
     Method(
         "pulearn",
         "BaggingPuClassifier",
-        lambda told: _of("pulearn", "BaggingPuClassifier", estimator=_logistic(), random_state=0),
+        lambda known: _of("pulearn", "BaggingPuClassifier", estimator=_logistic(), random_state=0),
         "Its defaults: ten bags, each with every labelled row and as many unlabelled rows as there are.",
     ),
     Method(
         "pulearn",
         "BaggingPuClassifier, even bags",
-        lambda told: _of(
-            "pulearn", "BaggingPuClassifier", estimator=_logistic(), max_samples=told.n_labelled, random_state=0
+        lambda known: _of(
+            "pulearn", "BaggingPuClassifier", estimator=_logistic(), max_samples=known.n_labelled, random_state=0
         ),
         "`max_samples` the number of labelled rows, as in the method's paper.",
     ),
     Method(
         "pulearn",
         "NNPUClassifier",
-        lambda told: _of("pulearn", "NNPUClassifier", prior=told.positive_unlabelled, random_state=0),
-        told=_SHARE,
+        lambda known: _of("pulearn", "NNPUClassifier", prior=known.positive_unlabelled, random_state=0),
+        known=_SHARE,
     ),
     Method(
         "pu-toolbox",
         "ElkanNotoClassifier",
-        lambda told: _of("pu_toolbox", "ElkanNotoClassifier", base_estimator=_logistic(), random_state=0),
+        lambda known: _of("pu_toolbox", "ElkanNotoClassifier", base_estimator=_logistic(), random_state=0),
     ),
     Method(
         "pu-toolbox",
         "PUSBClassifier",
-        lambda told: _of("pu_toolbox", "PUSBClassifier"),
+        lambda known: _of("pu_toolbox", "PUSBClassifier"),
         "A logistic regression of the labels, threshold ½; its documentation claims only the order of the rows.",
     ),
     Method(
         "pu-toolbox",
         "LBEClassifier",
-        lambda told: _of("pu_toolbox", "LBEClassifier"),
+        lambda known: _of("pu_toolbox", "LBEClassifier"),
         "Its class and its propensity may come out swapped, on its package's own `make_scar_dataset` too; see below.",
     ),
     Method(
         "pu-toolbox",
         "UPUClassifier",
-        lambda told: _of("pu_toolbox", "UPUClassifier", class_prior=told.positive_unlabelled),
+        lambda known: _of("pu_toolbox", "UPUClassifier", class_prior=known.positive_unlabelled),
         "The squared loss, its default.",
-        told=_SHARE,
+        known=_SHARE,
     ),
     Method(
         "pu-toolbox",
         "UPUClassifier, logistic",
-        lambda told: _of("pu_toolbox", "UPUClassifier", class_prior=told.positive_unlabelled, loss="logistic"),
-        told=_SHARE,
+        lambda known: _of("pu_toolbox", "UPUClassifier", class_prior=known.positive_unlabelled, loss="logistic"),
+        known=_SHARE,
     ),
     Method(
         "pu-toolbox",
         "LLSVMClassifier",
-        lambda told: _of("pu_toolbox", "LLSVMClassifier", random_state=0),
-        told=_SHARE,
-        keywords=lambda told: {"class_prior": told.positive_unlabelled},
+        lambda known: _of("pu_toolbox", "LLSVMClassifier", random_state=0),
+        known=_SHARE,
+        keywords=lambda known: {"class_prior": known.positive_unlabelled},
     ),
     Method(
         "pu-toolbox",
         "LDCEClassifier",
-        lambda told: _of("pu_toolbox", "LDCEClassifier", flip_probability=told.unlabelled_positive, random_state=0),
+        lambda known: _of("pu_toolbox", "LDCEClassifier", flip_probability=known.unlabelled_positive, random_state=0),
         "Has no intercept; the scenarios need none.",
-        told="P(S=0 \\| Y=1)",
+        known="P(S=0 \\| Y=1)",
     ),
     Method(
         "pu-toolbox",
         "PUSBKernelClassifier",
-        lambda told: _of("pu_toolbox", "PUSBKernelClassifier"),
+        lambda known: _of("pu_toolbox", "PUSBKernelClassifier"),
         "Chooses among 72 settings by cross-validation.",
-        told=_SHARE,
-        keywords=lambda told: {"class_prior": told.positive_unlabelled},
+        known=_SHARE,
+        keywords=lambda known: {"class_prior": known.positive_unlabelled},
     ),
     Method(
         "cleanlab",
         "CleanLearning",
-        lambda told: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0),
+        lambda known: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0),
         "For labels with errors in general: does not know that the labelled rows are right.",
     ),
     Method(
         "cleanlab",
         "CleanLearning(pulearning=1)",
-        lambda told: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0, pulearning=1),
+        lambda known: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0, pulearning=1),
         "Given that the labelled rows are right.",
     ),
 ]

@@ -148,24 +148,24 @@ def callings(results: Results) -> str:
     """Notes on each method."""
     rows = []
     for each in results.methods():
-        told = f"Given {each.told}. " if each.told else ""
+        known = f"Given {each.known}. " if each.known else ""
         ends = {a.ended for a in results.accuracies if a.method == each.name and a.ended and not a.values}
         ends |= {c.ended for c in results.costs if c.method == each.name and c.ended and not c.ended.startswith("over")}
         rows.append(
-            (each.package, label(each), " ".join([told + each.note, *(f"Stopped: {end}." for end in ends)]).strip())
+            (each.package, label(each), " ".join([known + each.note, *(f"Stopped: {end}." for end in ends)]).strip())
         )
     return table(("package", "method", "note"), rows)
 
 
 def label(each: Method) -> str:
     """The name of a method in a table."""
-    return f"`{each.name}`{' †' if each.told else ''}"
+    return f"`{each.name}`{' †' if each.known else ''}"
 
 
 def accuracy_table(results: Results) -> str:
     """Methods down, scenarios across; the best of each scenario bold."""
     worlds = [world for world in WORLDS if any(a.world == world for a in results.accuracies)]
-    least = {(world, told): _nearly_best(results, world, told) for world in worlds for told in (False, True)}
+    least = {(world, known): _nearly_best(results, world, known) for world in worlds for known in (False, True)}
     found = {(a.method, a.decision, a.world): a for a in results.accuracies}
     rows = []
     for name, decision in dict.fromkeys((a.method, a.decision) for a in results.accuracies):
@@ -179,17 +179,17 @@ def accuracy_table(results: Results) -> str:
             text = "not run" if a is None else a.shown()
             if a is not None and 0 < len(a.values) < results.seeds:
                 text += f" ({len(a.values)} of {results.seeds} seeds, then {short(a.ended)})"
-            told = bool(method(name).told)
-            best = a is not None and a.values and name != "Oracle()" and np.mean(a.values) >= least[world, told]
+            known = bool(method(name).known)
+            best = a is not None and a.values and name != "Oracle()" and np.mean(a.values) >= least[world, known]
             row.append(f"**{text}**" if best else text)
         rows.append(row)
     return table(("package", "method", "threshold", *worlds), rows)
 
 
-def _nearly_best(results: Results, world: str, told: bool) -> float:
+def _nearly_best(results: Results, world: str, known: bool) -> float:
     """The best mean of a scenario minus two of its standard errors, among the methods with † or the others."""
     here = [a for a in results.accuracies if a.world == world and a.values and a.method != "Oracle()"]
-    some = [a.values for a in here if bool(method(a.method).told) == told]
+    some = [a.values for a in here if bool(method(a.method).known) == known]
     best = max(some, key=lambda values: float(np.mean(values)), default=(np.nan,))
     return float(np.mean(best) - 2 * standard_error(best)) if len(best) > 1 else float(np.mean(best))
 

@@ -59,7 +59,7 @@ def _marker(results: Results, each: Method) -> str:
 
 
 def _label(each: Method) -> str:
-    return f"{each.package}: {each.name}{' †' if each.told else ''}"
+    return f"{each.package}: {each.name}{' †' if each.known else ''}"
 
 
 def _accuracy(axes: Any, results: Results) -> None:

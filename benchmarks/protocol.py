@@ -1,8 +1,8 @@
-"""The paper's protocol on the cells that the methods are held to: ours beside the published mean.
+"""Compare our means with the published ones, under the paper's protocol, on selected cells.
 
-Ten splits, and several draws of the labels in each, since ours are not the authors' draws: the mean over the draws, and
-how much the mean of ten splits varies from one draw to the next. Data sets other than Wdbc come from the data home,
-`PROPENSE_DATA`.
+There are ten splits, and several draws of the labels in each, because the authors' draws are not known. The table shows
+the mean over the draws, and how much the mean of ten splits varies between draws. Data sets other than Wdbc come from
+the data home, `PROPENSE_DATA`.
 
 Run as ``python benchmarks/protocol.py [--draws 10] [--jobs 2]``.
 """
@@ -16,7 +16,7 @@ from propense.study import METHODS, Cell, measure
 from propense.study.compare import Difference, compare
 from propense.study.summaries import Summary
 
-# What the methods are held to: method, data set, strategy, label frequency.
+# The selected cells: method, data set, strategy, label frequency.
 SETTINGS = [
     ("sar-em", "breast-w", "S1", 0.3),
     ("sar-em", "breast-w", "S2", 0.3),
@@ -46,8 +46,8 @@ def accuracies(method: str, dataset: str, mechanism: str, frequency: float, draw
     return [record.balanced_accuracy for record in records if record.balanced_accuracy is not None]
 
 
-def beside_the_paper(setting: tuple[str, str, str, float], means: list[float]) -> Difference:
-    """The means of ten splits, one for each draw, beside the paper's one; sd is between the draws."""
+def compare_means(setting: tuple[str, str, str, float], means: list[float]) -> Difference:
+    """Compare the means of ten splits, one mean for each draw, with the paper's; sd is between draws."""
     method, dataset, mechanism, frequency = setting
     ours = Summary(dataset, mechanism, frequency, method, float(np.mean(means)), float(np.std(means)), len(means))
     (difference,) = compare([ours])
@@ -64,7 +64,7 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for setting in SETTINGS:
         found = Parallel(options.jobs)(delayed(accuracies)(*setting, draw) for draw in range(options.draws))
-        each = beside_the_paper(setting, np.mean(found, axis=1).tolist())
+        each = compare_means(setting, np.mean(found, axis=1).tolist())
         print(
             f"| {each.method} | {each.dataset} | {each.mechanism} {each.frequency} | {each.published_mean:.3f} "
             f"| {each.mean:.3f} | {each.difference:+.3f} | {each.sd:.3f} |",

@@ -161,8 +161,8 @@ def whole(sets: int, jobs: int) -> None:
     for mechanism in ("S1", "S2"):
         for known in (False, True):
             found = Parallel(n_jobs=jobs)(delayed(p_value)(mechanism, known, seed) for seed in range(sets))
-            told = "known" if known else "unknown"
-            print(f"{mechanism}, prior {told}: {np.mean(np.array(found) <= LEVEL):.3f} of {sets}", flush=True)
+            prior = "known" if known else "unknown"
+            print(f"{mechanism}, prior {prior}: {np.mean(np.array(found) <= LEVEL):.3f} of {sets}", flush=True)
 
 
 def seconds() -> None:

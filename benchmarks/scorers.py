@@ -119,11 +119,11 @@ def measure(world: World) -> tuple[dict[str, Vector], Vector]:
         for i, candidate in enumerate(CANDIDATES):
             for (train, test), judge in zip(folds, judges, strict=True):
                 model = clone(candidate).fit(world.X[train], world.labelled[train])
-                told = world.X[test], world.labelled[test], world.propensity[test]
+                rows = world.X[test], world.labelled[test], world.propensity[test]
                 for j, decision in enumerate(DECISIONS):
                     model.set_params(decision=decision)
                     for name, score in names.items():
-                        found[name][i, j] += score(model, *told, judge.predict_propensity(world.X[test])) / len(folds)
+                        found[name][i, j] += score(model, *rows, judge.predict_propensity(world.X[test])) / len(folds)
             model = clone(candidate).fit(world.X, world.labelled)
             for j, decision in enumerate(DECISIONS):
                 said = model.set_params(decision=decision).predict(world.X_fresh)

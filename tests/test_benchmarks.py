@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from peer_measure import WORLDS
-from peer_methods import METHODS, Told, fit, method, predict
+from peer_methods import METHODS, Known, fit, method, predict
 from peer_page import accuracy_table
 from peer_results import Accuracy, Cost, Results, exponent, figures, mean_and_error, number
 from peers import FEW, FULL, ask
@@ -102,11 +102,11 @@ def test_half_of_the_positives_are_labelled_in_every_world(world):
 
 def test_told_is_the_truth_of_the_sample():
     data = make_double_logistic(500, random_state=0)
-    told = Told.of(data)
-    assert told.n_labelled + told.n_unlabelled == 500
-    hidden = told.positive_unlabelled * told.n_unlabelled
-    assert hidden + told.n_labelled == pytest.approx(data.positive.sum())
-    assert told.unlabelled_positive * data.positive.sum() == pytest.approx(hidden)
+    known = Known.of(data)
+    assert known.n_labelled + known.n_unlabelled == 500
+    hidden = known.positive_unlabelled * known.n_unlabelled
+    assert hidden + known.n_labelled == pytest.approx(data.positive.sum())
+    assert known.unlabelled_positive * data.positive.sum() == pytest.approx(hidden)
 
 
 def test_batches_score_every_row_once():

@@ -34,7 +34,7 @@ def test_every_section_is_on_the_page(page):
     assert re.findall(r'<section id="([\w-]+)">', page) == SECTIONS
     # The bar of rows, seven of five columns (two are numbers with a curve), simulated labels, expected hits.
     assert outline.counts["svg"] == 10
-    assert "How the labels were given, as far as they show it" in page
+    assert "What the labels suggest about how they were given" in page
     assert outline.counts["table"] == 4
 
 

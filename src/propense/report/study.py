@@ -89,7 +89,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def _significance(ranking: Ranking) -> str:
-    over = f"Ranks are averaged over {ranking.problems} problems: each data set with each way of labelling."
+    over = f"Ranks are averaged over {ranking.problems} problems, each a data set with one way of labelling."
     if np.isnan(ranking.p_value):
         return f"{over} Testing for differences (Friedman's test) needs three methods and two problems."
     return (
