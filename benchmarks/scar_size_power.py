@@ -94,9 +94,9 @@ def once(make: Maker, mechanism: str, frequency: float, squares: bool, seed: int
     out = []
     for prior, most in ((_ANY, 1.0), (_ANY, MOST), ((share, share), 1.0)):
         models = LabelModels(X, columns, prior, most)
-        null = models.at_random(labelled)
+        null = models.fit_scar(labelled)
         drawn = models.draw(null, rng)
-        simulated = models.likelihood_ratio(drawn, models.at_random(drawn, null))
+        simulated = models.likelihood_ratio(drawn, models.fit_scar(drawn, null))
         out.append((models.likelihood_ratio(labelled, null), simulated))
     return out
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from propense import SparseJoint
 from propense._designs import as_design
 from propense._maths.logistic import sigmoid
-from propense._steps.sparse_path import Path, Problem, Rules
+from propense._steps.sparse_path import Path, PathOptions, Problem
 
 ROWS, COLUMNS = 5000, 1000
 
@@ -80,10 +80,10 @@ def scores(model: SparseJoint, k: int, true: list[set[int]]) -> list[float]:
 
 def cost(drawn: Drawn, model: SparseJoint) -> list[float]:
     """CPU seconds of the whole path and of one cold fit; errors of y and the prior with the refit and without."""
-    rules = Rules(1.0, 1.0, model.variant == "adaptive", model.tol, model.max_iter)
+    options = PathOptions(1.0, 1.0, model.variant == "adaptive", model.tol, model.max_iter)
     problem = Problem(as_design(drawn.X), drawn.labelled, None, None)
     begun = time.process_time()
-    Path(problem, rules).follow(model.alphas_)
+    Path(problem, options).follow(model.alphas_)
     path = time.process_time() - begun
     begun = time.process_time()
     one = SparseJoint(alpha=model.alpha_, variant=model.variant).fit(drawn.X, drawn.labelled)

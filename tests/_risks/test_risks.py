@@ -61,13 +61,13 @@ def make_risk(request, rng):
             design.send(other),
             weights=weights,
             ridge=ridge,
-        ).knowing(design.send(negative), -0.4),
+        ).with_negatives(design.send(negative), -0.4),
         "known pair": lambda design, weights=None, ridge=0.0: PairRisk(
             design,
             design.send(labelled),
             weights=weights,
             ridge=ridge,
-        ).knowing(design.send(negative), -0.4),
+        ).with_negatives(design.send(negative), -0.4),
     }[request.param]
 
 
@@ -137,7 +137,7 @@ def test_holding_elsewhere_is_a_new_risk_with_the_old_majoriser(design_kind, X, 
     labelled, here, there = (design.send(rows) for rows in (rng.random(N) < 0.4, *rng.normal(size=(2, N))))
     coef = rng.normal(size=P + 1)
     risk = JointRisk(design, labelled, here)
-    moved = risk.holding(there)
+    moved = risk.with_other(there)
     assert moved.majoriser() is risk.majoriser()
     assert moved.value_gradient(coef)[0] == JointRisk(design, labelled, there).value_gradient(coef)[0]
     assert risk.value_gradient(coef)[0] == JointRisk(design, labelled, here).value_gradient(coef)[0]

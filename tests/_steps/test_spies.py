@@ -46,12 +46,12 @@ def test_a_sample_of_the_labelled_asks_for_spies(design_kind, rng):
     every[labelled] = find_spies(sample).rows
     drawn = [find_spies(sample, 7, seed) for seed in range(40)]
     for spies in drawn:
-        asking = np.flatnonzero(design.bring(spies.asking))
-        assert len(asking) == 7
-        assert labelled[asking].all()
-        np.testing.assert_array_equal(spies.rows, every[asking])
+        queries = np.flatnonzero(design.bring(spies.queries))
+        assert len(queries) == 7
+        assert labelled[queries].all()
+        np.testing.assert_array_equal(spies.rows, every[queries])
     # Each labelled row asks some time, none all the time.
-    asked = np.sum([design.bring(spies.asking) for spies in drawn], axis=0)
+    asked = np.sum([design.bring(spies.queries) for spies in drawn], axis=0)
     assert (asked[labelled] > 0).all()
     assert (asked < 40).all()
 

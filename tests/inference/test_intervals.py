@@ -19,7 +19,7 @@ from propense._inputs.sample import read_sample
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidFeatures, InvalidInput, InvalidOption
 from propense.inference import Intervals
-from propense.inference._debias import freed, log_odds_of
+from propense.inference._debias import debiased, log_odds_of
 
 QUANTITIES = ("prior", "label_frequency", "posterior", "propensity", "hidden")
 NAMED = JointMLE(propensity_features=[2, 3], n_starts=2, random_state=0)
@@ -186,7 +186,7 @@ def test_freeing_undoes_most_of_a_ridge(data):
         for ridge in (0.0, 0.5)
     )
     sample = read_sample(clone(ridged), data.X, data.labelled, None, None, ridged._read_labels)[0]
-    undone = freed(ridged, sample)
+    undone = debiased(ridged, sample)
     before, after = (np.abs(log_odds_of(each, None) - log_odds_of(free, None)) for each in (ridged, undone))
     assert (after < 0.2 * before).all()
     np.testing.assert_allclose(undone.coef_, free.coef_, rtol=0.02, atol=0.02)

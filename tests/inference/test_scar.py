@@ -13,7 +13,7 @@ from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption, NoLabelledInstances
-from propense.inference._label_risk import Ground, LabelRisk
+from propense.inference._label_risk import LabelRisk, ScarData
 from propense.inference._scar_models import LabelModels
 from propense.labelling import simulate
 
@@ -44,7 +44,7 @@ def test_the_quick_risk_is_the_pair_risk(rng, small, free):
     design, free = as_design(X), np.array(free, dtype=np.intp)
     # γ without a free place is held at its intercept.
     gamma = np.array([0.3, 0.0, 0.0, 0.0])
-    risk = LabelRisk(Ground(X, ridge=0.4, propensity_ridge=0.7), labelled, gamma, free)
+    risk = LabelRisk(ScarData(X, ridge=0.4, propensity_ridge=0.7), labelled, gamma, free)
     pair = PairRisk(design, labelled, ridge=0.4, propensity_ridge=0.7)
     coef = rng.normal(size=4 + len(free))
     where = np.concatenate([np.arange(4), 4 + free])
@@ -58,7 +58,7 @@ def test_the_quick_risk_is_the_pair_risk(rng, small, free):
 
 def test_the_fit_at_random_is_the_likeliest(small):
     X, labelled, _ = small
-    found = LabelModels(X, None, (1e-12, 1.0)).at_random(labelled)
+    found = LabelModels(X, None, (1e-12, 1.0)).fit_scar(labelled)
 
     def risk(theta):
         chance = sigmoid(theta[4]) * sigmoid(theta[0] + X @ theta[1:4])

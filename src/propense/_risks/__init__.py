@@ -1,6 +1,6 @@
 """Risks: maths ∘ design. What a solver minimises."""
 
 from propense._risks.pair import PairRisk
-from propense._risks.single import JointRisk, LogisticRisk, Risk, cost_of_knowing
+from propense._risks.single import JointRisk, LogisticRisk, Risk, known_negative_loss
 
-__all__ = ["JointRisk", "LogisticRisk", "PairRisk", "Risk", "cost_of_knowing"]
+__all__ = ["JointRisk", "LogisticRisk", "PairRisk", "Risk", "known_negative_loss"]

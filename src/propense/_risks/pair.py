@@ -13,16 +13,16 @@ from propense._maths.arrays import Rows, as_float, namespace, weigh
 from propense._maths.double_logistic import class_log_odds_shift, joint_slope
 from propense._maths.formulas import KNOWN_PAIR, PAIR, PAIR_SQUARE
 from propense._maths.linear import coef_positions
-from propense._risks.single import Majoriser, Matrix, Moments, Vector, cost_of_knowing, diagonal, total_weight
+from propense._risks.single import Majoriser, Matrix, Moments, Vector, diagonal, known_negative_loss, total_weight
 
 __all__ = ["PairRisk"]
 
 
 class PairRisk:
-    """n·Qₙ as a function of both predictors at once: θ = (β, γ), γ over some of the columns or all.
+    """n·Qₙ as a function of both predictors: θ = (β, γ), with γ over some or all of the columns.
 
-    The Hessian is at most that of two logistic regressions side by side: the term −log(1 + eᵃ + eᵇ), the only one
-    that holds both, is concave. With a `level`, a row of p numbers, ½·(levelᵀγ)² is added.
+    The Hessian is at most that of two separate logistic regressions: the only term with both predictors,
+    −log(1 + eᵃ + eᵇ), is concave. With a `level`, a vector of p numbers, ½·(levelᵀγ)² is added.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class PairRisk:
         self._rows: tuple[Rows, ...] = (design.hold(labelled),)
         self._formula, self._constant = PAIR, 0.0
         p = design.shape[1]
-        # Where γ's coefficients stand among β's.
+        # The positions of γ's coefficients among β's.
         self._places = coef_positions(columns, p)
         q = len(self._places)
         ridges = diagonal(p, ridge), diagonal(q, propensity_ridge)
@@ -53,13 +53,13 @@ class PairRisk:
         bound = ridges[1] + q * self._level[p:] ** 2
         self._bounds = Majoriser(moments, ridges[0]), Majoriser(moments, bound, self._places)
 
-    def knowing(self, negative: Rows, log_unknown: float) -> Self:
-        """The same risk where the rows of `negative` are known negatives, 1 − exp(log_unknown) of all negatives."""
+    def with_negatives(self, negative: Rows, log_unknown: float) -> Self:
+        """The same risk if the rows of `negative` are known negatives, 1 − exp(log_unknown) of all negatives."""
         known, hold = copy.copy(self), self._design.hold
         labelled = self._rows[0]
         known._formula = KNOWN_PAIR
         known._rows = labelled, hold(negative), hold(as_float(labelled) * 0.0 + log_unknown)
-        known._constant = cost_of_knowing(negative, self._weights, log_unknown)
+        known._constant = known_negative_loss(negative, self._weights, log_unknown)
         return known
 
     @cached_property
@@ -125,7 +125,7 @@ class PairRisk:
         return self._ridge.copy()
 
     def score_covariance(self, coef: Vector) -> Matrix:
-        """Σ wᵢ·(gᵢ − ḡ)(gᵢ − ḡ)ᵀ, gᵢ the gradient of the loss of row i, the penalties left out, and ḡ their mean."""
+        """Σ wᵢ·(gᵢ − ḡ)(gᵢ − ḡ)ᵀ, gᵢ being the gradient of the loss of row i, without penalties, and ḡ their mean."""
         u, v = self._slopes(coef)
         own, cross, others = (self._design.gram(weigh(each, self._weights)) for each in (u * u, u * v, v * v))
         cross = cross[:, self._places]
@@ -134,12 +134,12 @@ class PairRisk:
         return np.asarray(squares - np.outer(total, total) / self.total_weight)
 
     def scores_along(self, coef: Vector, direction: Vector) -> Rows:
-        """gᵢᵀ·direction of every row."""
+        """gᵢᵀ·direction for every row."""
         (u, v), (to_beta, to_gamma) = self._slopes(coef), self.split(direction)
         return u * self._design.matvec(to_beta) + v * self._design.matvec(to_gamma)
 
     def _slopes(self, coef: Vector) -> tuple[Rows, Rows]:
-        """The derivatives of the loss of every row by its two log-odds."""
+        """The derivatives of every row's loss by its two log-odds."""
         design = self._design
         a, b = map(design.hold, self.log_odds(coef))
         (labelled,) = self._rows

@@ -24,27 +24,27 @@ __all__ = [
     "Moments",
     "Risk",
     "Vector",
-    "cost_of_knowing",
     "diagonal",
+    "known_negative_loss",
     "total_weight",
 ]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-# Added to the diagonal of the majoriser: makes it invertible when p > n. It shortens the steps, it is no penalty;
-# 0.01 is what the authors of JERM used.
+# Added to the diagonal of the majoriser: makes it invertible when p > n. It shortens the steps and is not a penalty;
+# the authors of JERM used 0.01.
 _DAMPING = 0.01
-# The relative error of a step that is found without the matrix. With 1e-3 an early-stopped JERM ranks fresh rows as
-# with exact steps (correlation 0.9998 and more at 2 500 columns of text); with 1e-2 it does not (0.97 and less).
+# The relative error of a step that is found without the matrix. With 1e-3 an early-stopped JERM ranks new rows as
+# with exact steps (correlation ≥ 0.9998 at 2 500 columns of text); with 1e-2 it does not (≤ 0.97).
 _STEP_TOL = 1e-3
 
 
 class Risk:
     """Σ wᵢ·loss(xᵢᵀcoef) + ½·ridge·‖coef without its intercept‖².
 
-    A subclass names the formula of the loss; `rows` are what it takes beside X @ coef, n-sized arrays that live beside
-    the design.
+    A subclass sets the formula of the loss; `rows` are its arguments after X @ coef, arrays of length n that live next
+    to the design.
     """
 
     _formula: Formula
@@ -65,7 +65,7 @@ class Risk:
 
     @cached_property
     def total_weight(self) -> float:
-        """Σwᵢ, what divides the sums when a mean is wanted."""
+        """Σwᵢ, which divides the sums where a mean is wanted."""
         return total_weight(self.design, self._weights)
 
     def value_gradient(self, coef: Vector) -> tuple[float, Vector]:
@@ -74,7 +74,7 @@ class Risk:
         return value + 0.5 * float(self._ridge @ coef**2), gradient + self._ridge * coef
 
     def gradient(self, coef: Vector) -> Vector:
-        """The gradient alone, which needs no logarithm."""
+        """The gradient alone, without a logarithm."""
         return self.design.sweep(self._formula, coef, self._rows, self._weights, value=False)[1] + self._ridge * coef
 
     def hessian(self, coef: Vector) -> Matrix:
@@ -82,23 +82,23 @@ class Risk:
         return self.design.curve(self._formula, coef, self._rows, self._weights) + np.diag(self._ridge)
 
     def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
-        """The map v → hessian(coef) @ v, each a pass over X."""
+        """The map v → hessian(coef) @ v, one pass over X each."""
         design = self.design
         weights = weigh(self._formula.curvature(design.matvec(coef), *self._rows), self._weights)
         weights = design.hold(weights)
         return lambda v: design.sweep(SQUARE, v, (), weights, value=False)[1] + self._ridge * v
 
     def majoriser(self) -> Matrix:
-        """¼·XᵀWX + ridge + damping·I: at least the Hessian, wherever that is taken."""
+        """¼·XᵀWX + ridge + damping·I: an upper bound on every Hessian."""
         return self._bound.matrix
 
     @property
     def units(self) -> Vector:
-        """The square roots of the majoriser's diagonal: what a gradient is measured in, whatever the columns' units."""
+        """The square roots of the majoriser's diagonal: gradients in them do not depend on the columns' units."""
         return self._bound.units
 
     def majorised_step(self, gradient: Vector) -> Vector:
-        """Majoriser⁻¹ @ gradient: factorised once, or by conjugate gradients where p is too wide for the matrix."""
+        """Majoriser⁻¹ @ gradient: factorised once, or by conjugate gradients where p is too large for the matrix."""
         return self._bound.solve(gradient)
 
 
@@ -120,7 +120,7 @@ class LogisticRisk(Risk):
 
 
 class JointRisk(Risk):
-    """n·Qₙ as a function of one predictor, with the other held at `other` = X @ (its coefficients)."""
+    """n·Qₙ as a function of one predictor; the log-odds of the other are fixed at `other`."""
 
     _formula = JOINT
 
@@ -135,14 +135,14 @@ class JointRisk(Risk):
     ) -> None:
         super().__init__(design, (labelled, other, class_log_odds_shift(other, labelled)), weights, ridge)
 
-    def holding(self, other: Rows) -> Self:
-        """The same risk with the other predictor held elsewhere; the majoriser does not depend on it and is shared."""
+    def with_other(self, other: Rows) -> Self:
+        """The same risk for another fixed predictor; the majoriser does not depend on it and is shared."""
         moved, labelled = copy.copy(self), self._rows[0]
         moved._formula, moved._rows = JOINT, (labelled, other, self.design.hold(class_log_odds_shift(other, labelled)))
         return moved
 
-    def knowing(self, negative: Rows, log_unknown: float) -> Self:
-        """The risk of y with e held where the rows of `negative` are known negatives, 1 − exp(log_unknown) of all."""
+    def with_negatives(self, negative: Rows, log_unknown: float) -> Self:
+        """The risk of y given e, if the rows of `negative` are known: 1 − exp(log_unknown) of all negatives."""
         known, hold = copy.copy(self), self.design.hold
         labelled, other = self._rows[:2]
         shift, everywhere = known_shift(other, labelled, negative, log_unknown), as_float(labelled) * 0.0 + log_unknown
@@ -156,26 +156,26 @@ class JointRisk(Risk):
 
 
 def diagonal(p: int, ridge: float | Vector, intercept_ridge: float = 0.0) -> Vector:
-    """The ridge of each of p coefficients; the slopes have one for all, or each its own."""
+    """The ridge of each of p coefficients: one for all slopes, or one for each."""
     out = np.empty(p)
     out[0], out[1:] = intercept_ridge, ridge
     return out
 
 
 def total_weight(design: Design, weights: Rows | None) -> float:
-    """Σwᵢ, the number of rows where nothing is weighed."""
+    """Σwᵢ: the number of rows if there are no weights."""
     return float(design.shape[0] if weights is None else weights.sum())
 
 
-def cost_of_knowing(negative: Rows, weights: Rows | None, log_unknown: float) -> float:
-    """−log d, d = 1 − eᵘ, for every known negative; 0 for u = 0, said where no row is left to estimate d by."""
+def known_negative_loss(negative: Rows, weights: Rows | None, log_unknown: float) -> float:
+    """Σ −log d over the known negatives, d = 1 − exp(log_unknown); 0 for log_unknown = 0, where no row is left."""
     if log_unknown == 0.0:
         return 0.0
     return -math.log(-math.expm1(log_unknown)) * float(weigh(as_float(negative), weights).sum())
 
 
 class Moments:
-    """XᵀWX and its diagonal, each made when first asked for."""
+    """XᵀWX and its diagonal, each computed on first use."""
 
     def __init__(self, design: Design, weights: Rows | None) -> None:
         self._design, self._weights = design, weights
@@ -194,7 +194,7 @@ class Moments:
 
 
 class Majoriser:
-    """¼·XᵀWX + ridge + damping·I, of the coefficients at some places or of all, made when first asked for."""
+    """¼·XᵀWX + ridge + damping·I of some coefficients or all, computed on first use."""
 
     def __init__(self, moments: Moments, ridge: Vector, where: NDArray[np.intp] | slice = slice(None)) -> None:
         self._moments, self._ridge, self._where = moments, ridge, where

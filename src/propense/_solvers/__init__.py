@@ -8,16 +8,16 @@ from propense._solvers.newton import newton
 from propense._solvers.objective import Solution, gradient_norm
 from propense._solvers.orthant import Penalty, orthant_newton
 from propense._solvers.projected import projected
-from propense._solvers.working_set import Place, SparseLogistic, SparsePair
+from propense._solvers.working_set import SparseLogistic, SparsePair, SparseSolution
 
 __all__ = [
     "SOLVERS",
     "Adam",
     "Penalty",
-    "Place",
     "Solution",
     "SparseLogistic",
     "SparsePair",
+    "SparseSolution",
     "gradient_norm",
     "mm_early",
     "newton",

@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba 2015): not a minimiser here but a budget of steps, which is how LBE's numbers were made."""
+"""Adam (Kingma and Ba 2015): a fixed budget of steps, as behind the published numbers of LBE, not a minimiser."""
 
 import numpy as np
 from numpy.typing import NDArray

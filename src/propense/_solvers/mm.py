@@ -23,8 +23,8 @@ def mm(risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_
 def mm_early(risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
     """Step until the next step would move no coefficient by `tol` or more, and do not take that step.
 
-    The early stop of the published JERM: the unfinished minimisation is what regularises it. Where p × p is too much
-    to hold, a step takes tens of passes over X: there the steps are lengthened.
+    This is the early stop of the published JERM: the unfinished minimisation regularises it. Where p × p is too large
+    to hold, a step takes tens of passes over X, and the steps are lengthened.
     """
     if is_wide(len(start)):
         return _mm_early_lengthened(risk, start, tol=tol, max_iter=max_iter)
@@ -44,9 +44,9 @@ def _mm_early_lengthened(
 ) -> Solution:
     """The same stop, along about the same path, in a fraction of the steps.
 
-    With more columns than rows the classes come apart, the risk flattens and the steps shrink like 1/k, all much alike.
-    Each is tried at twice the length of the one before and halved, down to its own, until the risk falls by half of
-    what its slope promises, which keeps it short of the lowest point ahead.
+    With more columns than rows the classes separate, the risk flattens, and the steps shrink like 1/k in about the same
+    direction. Each step is tried at twice the length of the one before. It is then halved, down to its own length,
+    until the risk falls by half of what its slope promises, so it does not pass the lowest point ahead.
     """
     coef, length = start, 0.5
     value, gradient = risk.value_gradient(coef)

@@ -1,4 +1,4 @@
-"""Damped Newton: each Hessian kept as long as it serves, or none made where p × p is too much to hold."""
+"""Damped Newton: each Hessian is kept as long as it helps, and none is made where p × p is too large."""
 
 from collections.abc import Callable
 
@@ -10,17 +10,17 @@ from propense._solvers.objective import Objective, Solution, gradient_norm
 
 __all__ = ["newton"]
 
-# An old Hessian is kept while the gradient falls fast enough for the price of a new one, which grows with p: to a
-# share 0.1 ** (1 / (1 + p/80)) a step or less. Chosen by timing fits from 500 × 10 to 50 000 × 512.
+# An old Hessian is kept while the gradient falls fast enough to save the price of a new one, which grows with p: to
+# a share 0.1 ** (1 / (1 + p/80)) per step or less. Chosen by timing fits from 500 × 10 to 50 000 × 512.
 _PRICE_PER_COLUMN = 1 / 80
 # Curvature below this share of the largest counts as none.
 _FLAT = 1e-6
-# Far out on a plateau there may be no curvature at all; this share of the majoriser's is then taken for the largest.
+# On a plateau there may be no curvature at all; this share of the majoriser's then counts as the largest.
 _PLATEAU = 1e-8
 _HALVINGS = 30
-# A predicted fall below this share of the value is not looked for in the value.
+# A predicted fall below this share of the value is lost in rounding, and not looked for in the value.
 _BLIND = 1e-9
-# Without the matrix, a step is exact to this share of the gradient at first, and to more as the gradient falls.
+# Without the matrix, a step is exact to this share of the gradient at first, and more exact as the gradient falls.
 _ROUGH = 0.1
 
 
@@ -38,7 +38,7 @@ def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter:
         moved = _descend(risk, coef, value, gradient, -inverse(gradient))
         if moved is None:
             if fresh:
-                break  # No descent along the best direction known: the value is exhausted to rounding.
+                break  # No descent along the best known direction: rounding hides any further fall.
             inverse = None
             continue
         coef, value, gradient = moved
@@ -49,22 +49,22 @@ def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter:
 
 
 def _newton_by_products(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
-    """The same with steps by conjugate gradients (Dembo and Steihaug 1983): products with the Hessian are passes."""
+    """The same with steps by conjugate gradients (Dembo and Steihaug 1983), one pass over X per iteration."""
     coef, n_iter = start, 0
     value, gradient = risk.value_gradient(coef)
     scales = risk.units**2
     while (norm := gradient_norm(risk, gradient)) > tol and n_iter < max_iter:
-        # The error of a step is left in the next gradient: √norm makes that fall ever faster, and no step need be
-        # more exact than the end.
+        # The error of a step remains in the next gradient: √norm makes it fall faster and faster, and no step needs to
+        # be more exact than the final tolerance.
         share = max(min(_ROUGH, np.sqrt(norm)), 0.1 * tol / norm)
         goal = share**2 * float(gradient @ (gradient / scales))
         direction, _ = conjugate_gradients(risk.curvature(coef), np.zeros(len(coef)), -gradient, goal, scales)
         if not direction.any():
-            # Where the risk curves downwards at once: the step of a majoriser that is diagonal.
+            # The risk curves downwards at once: take the step of a diagonal majoriser.
             direction = -gradient / scales
         moved = _descend(risk, coef, value, gradient, direction)
         if moved is None:
-            break  # No descent along the best direction known: the value is exhausted to rounding.
+            break  # No descent along the best known direction: rounding hides any further fall.
         coef, value, gradient = moved
         n_iter += 1
     return Solution(coef, value, norm, n_iter, norm <= tol)
@@ -73,13 +73,13 @@ def _newton_by_products(risk: Objective, start: NDArray[np.float64], *, tol: flo
 def _inverse(
     hessian: NDArray[np.float64], units: NDArray[np.float64]
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """The solver of hessian @ x = b, or of its nearest relative that is safely positive definite."""
+    """The map b → hessian⁻¹ b, with the Hessian made positive definite where it is not."""
     try:
         return cholesky_solver(hessian)
     except np.linalg.LinAlgError:
-        # The joint risk is not convex in either predictor, and p > n makes it flat: turn negative curvature round,
-        # so that the step runs away from a saddle, and keep the flat directions from running off. In units in which
-        # the majoriser's diagonal is 1, so that those of the columns do not decide what is flat.
+        # The joint risk is not convex in either predictor, and p > n makes it flat. Flip the sign of negative
+        # curvature, so that the step leaves a saddle, and limit steps along flat directions. Measure in units in which
+        # the majoriser's diagonal is 1, so that the units of the columns do not decide what is flat.
         values, vectors = np.linalg.eigh(hessian / np.outer(units, units))
         values = np.maximum(np.abs(values), _FLAT * max(np.abs(values).max(), _PLATEAU))
         return lambda b: vectors @ ((vectors.T @ (b / units)) / values) / units
@@ -96,7 +96,7 @@ def _descend(
     slope = float(gradient @ direction)
     if not slope < 0:
         return None
-    # So close to the minimum the fall drowns in the rounding of the value (and of the products it is made of, which
+    # Very close to the minimum the fall is lost in the rounding of the value (and of the products it is made of, which
     # cancel where columns are far from 0): there a smaller gradient along the step decides.
     blind = -slope <= _BLIND * abs(value)
     for halving in range(_HALVINGS):

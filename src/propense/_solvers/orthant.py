@@ -17,9 +17,9 @@ Matrix = NDArray[np.float64]
 # A Hessian is kept while the gradient falls to this share a step.
 _STALE = 0.2
 _HALVINGS = 30
-# Where the risk is flat or curves downwards: the first share of the majoriser's diagonal that is tried.
+# Added where the risk is flat or curves downwards: the first share of the majoriser's diagonal to try.
 _DAMPING = 1e-4
-# A predicted fall below this share of the value is not looked for in the value.
+# A predicted fall below this share of the value is lost in rounding, and not looked for in the value.
 _BLIND = 1e-9
 
 
@@ -34,11 +34,11 @@ class Penalty:
         return float(self.l1 @ np.abs(coef) + 0.5 * self.l2 @ coef**2)
 
     def at(self, places: NDArray[np.intp]) -> "Penalty":
-        """That of the coefficients at some places."""
+        """The penalty of the coefficients at some positions."""
         return Penalty(self.l1[places], self.l2[places])
 
     def orthant(self, coef: Vector, gradient: Vector) -> Vector:
-        """The sign that each coefficient is held to, 0 where it rests at 0 or none holds; `gradient` is the risk's."""
+        """The sign that each coefficient must keep: 0 if it stays at 0 or is free; `gradient` is that of the risk."""
         leaves = (coef == 0) & (np.abs(gradient) > self.l1)
         return np.where(self.l1 > 0, np.where(leaves, -np.sign(gradient), np.sign(coef)), 0.0)
 
@@ -50,10 +50,10 @@ class Penalty:
 
 
 def orthant_newton(risk: Objective, start: Vector, penalty: Penalty, *, tol: float, max_iter: int) -> Solution:
-    """Newton steps within the orthant of the signs, cut where a coefficient would change its sign.
+    """Newton steps within one orthant, cut where a coefficient would change its sign.
 
-    A coefficient at 0 takes part where the risk falls faster than the penalty rises. Stops when the smallest
-    subgradient, measured as the gradient is by the other solvers, is at most `tol`.
+    A coefficient at 0 takes part if the risk falls faster than the penalty rises. The search stops when the norm of
+    the smallest subgradient is at most `tol`.
     """
     coef, n_iter, hessian = start, 0, None
     value, gradient = risk.value_gradient(coef)
@@ -94,7 +94,7 @@ def _step(
 def _direction(
     coef: Vector, slope: Vector, orthant: Vector, free: NDArray[np.bool_], hessian: Matrix, units: Vector
 ) -> Vector:
-    """Newton's, among the free coefficients; one at 0 must leave it on the side of its orthant, or it stays."""
+    """Newton's direction among the free coefficients; one at 0 moves to the side of its orthant or stays."""
     while True:
         where = np.flatnonzero(free)
         direction = np.zeros(len(coef))
@@ -107,13 +107,13 @@ def _direction(
 
 
 def _inverse(hessian: Matrix, units: Vector) -> Callable[[Vector], Vector]:
-    """The solver of hessian @ x = b, with as much of the majoriser's diagonal added as makes it positive definite."""
+    """The map b → hessian⁻¹ b, with enough of the majoriser's diagonal added to be positive definite."""
     damping = 0.0
     while True:
         try:
             return cholesky_solver(hessian + np.diag(damping * units**2))
         except np.linalg.LinAlgError:
-            # Not an eigenvalue at a time, as the other Newton search does: this one has hundreds of them.
+            # No eigenvalues, unlike in the plain Newton search: there are hundreds of them here.
             damping = max(10.0 * damping, _DAMPING)
 
 
@@ -134,7 +134,7 @@ def _descend(
         new_value, new_gradient = risk.value_gradient(new)
         new_value += penalty.value(new)
         if -fall <= _BLIND * abs(value):
-            # So close to the minimum the fall drowns in the rounding of the value: a smaller slope decides.
+            # Very close to the minimum the fall is lost in the rounding of the value: a smaller slope decides.
             now = penalty.slope(new, new_gradient)
             lower = gradient_norm(risk, now) <= 0.9 * gradient_norm(risk, slope)
         else:

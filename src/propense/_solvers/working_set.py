@@ -1,6 +1,6 @@
-"""Risks with an ℓ1 penalty, searched for among few columns at a time: the others are looked at once a round."""
+"""Minimisers of risks with an ℓ1 penalty, searched among few columns at a time; the others are checked every round."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,19 +13,19 @@ from propense._risks import LogisticRisk, PairRisk
 from propense._solvers.objective import Objective, gradient_norm
 from propense._solvers.orthant import Penalty, orthant_newton
 
-__all__ = ["Place", "SparseLogistic", "SparsePair"]
+__all__ = ["SparseLogistic", "SparsePair", "SparseSolution"]
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-# At most this many columns, or as many as are in use, join the search in one round.
+# At most this many columns, or as many as are already in use, join the search in one round.
 _JOIN = 50
 _ROUNDS = 100
 
 
 @dataclass(frozen=True)
-class Place:
-    """Coefficients, the risk's gradient there, the penalised risk (a sum), and how they were come to."""
+class SparseSolution:
+    """Coefficients, the gradient of the risk there, the penalised risk (a sum), and how the search ended."""
 
     coef: Vector
     gradient: Vector
@@ -35,11 +35,11 @@ class Place:
 
 
 class SparsePair:
-    """n·Qₙ(θ) + n·alpha·penalty of θ = (β, γ), γ over some of the columns or all, the intercepts free.
+    """n·Qₙ(θ) + n·alpha·penalty of θ = (β, γ), with γ over some or all of the columns and the intercepts free.
 
-    The penalty is `l1_ratio`·Σ dⱼfⱼ|θⱼ| + ½·(1 − `l1_ratio`)·Σ dⱼ²kⱼθⱼ². dⱼ is the standard deviation of the column:
-    its unit does not matter, and a constant column takes no part. kⱼ is 1 for β and `kappa` for γ; fⱼ is kⱼ times what
-    `discounts` say.
+    The penalty is `l1_ratio`·Σ dⱼfⱼ|θⱼ| + ½·(1 − `l1_ratio`)·Σ dⱼ²kⱼθⱼ². dⱼ is the standard deviation of the column, so
+    its unit does not matter, and a constant column takes no part. kⱼ is 1 for β and `kappa` for γ; fⱼ is kⱼ times the
+    discount of the coefficient.
     """
 
     _paired: ClassVar[bool] = True
@@ -56,7 +56,7 @@ class SparsePair:
     ) -> None:
         self._design, self._labelled, self._weights = design, design.hold(labelled), weights
         p = design.shape[1]
-        # Which column each coefficient belongs to, the intercept's first.
+        # The column that each coefficient belongs to; the intercept is column 0.
         self._owners = np.concatenate([np.arange(p), coef_positions(columns, p)]) if self._paired else np.arange(p)
         self.risk = self._risk(design, columns)
         spreads = np.concatenate([[0.0], column_moments(design, weights)[1]])
@@ -67,16 +67,16 @@ class SparsePair:
         self._l1_ratio = l1_ratio
 
     def _risk(self, design: Design, both: Index | None) -> Objective:
-        """The risk of a design of which γ has the columns `both`."""
+        """The risk of a design, where γ is over the columns `both`."""
         return PairRisk(design, self._labelled, columns=both, weights=self._weights)
 
     def discount(self, discounts: Vector) -> None:
-        """Lower the ℓ1 price of each coefficient to a share of itself."""
+        """Multiply the ℓ1 price of each coefficient by its discount, a number from 0 to 1."""
         self._prices = self._prices * discounts
 
     @property
     def size(self) -> int:
-        """How many coefficients there are."""
+        """The number of coefficients."""
         return len(self._owners)
 
     def penalty(self, alpha: float) -> Penalty:
@@ -84,50 +84,53 @@ class SparsePair:
         return Penalty(scale * self._l1_ratio * self._prices, scale * (1.0 - self._l1_ratio) * self._squares)
 
     def alpha_max(self, gradient: Vector) -> float:
-        """The least alpha at which no slope leaves 0, of the gradient of the logistic loss where all are 0.
+        """The least alpha at which no slope leaves 0, given the gradient of the logistic loss where all slopes are 0.
 
-        That is the risk where e = 1, and with any other constant e, or y, the slopes leave later.
+        That loss is the risk with e = 1. With any other constant e, or y, the slopes leave at a smaller alpha.
         """
         paid = self._prices > 0
         least = np.abs(gradient)[self._owners[paid]] / self._prices[paid]
-        # Without an ℓ1 share there is no such alpha; where a path should begin is then anybody's guess.
+        # Without an ℓ1 part there is no such alpha, and the start of a path is arbitrary.
         return float(least.max(initial=0.0)) / (self.risk.total_weight * max(self._l1_ratio, 1e-3))
 
-    def at(self, coef: Vector) -> Place:
-        """A place that nobody came to by a search."""
+    def evaluate(self, coef: Vector) -> SparseSolution:
+        """Given coefficients as a solution, without a search."""
         value, gradient = self.risk.value_gradient(coef)
-        return Place(coef, gradient, value, 0, converged=True)
+        return SparseSolution(coef, gradient, value, 0, converged=True)
 
-    def solve(self, alpha: float, start: Place, *, tol: float, max_iter: int, before: float | None = None) -> Place:
-        """Search from a place, which may be where a search with the larger penalty `before` ended."""
+    def solve(
+        self, alpha: float, start: SparseSolution, *, tol: float, max_iter: int, before: float | None = None
+    ) -> SparseSolution:
+        """Search from a solution, possibly that of the larger penalty `before`."""
         penalty = self.penalty(alpha)
-        place, n_iter, converged = start, 0, False
-        # The sequential strong rule (Tibshirani et al. 2012): whose slope is below 2·alpha − before stays at 0, as a
-        # rule. Who breaks it is found by the gradient at the end of each round.
+        solution, n_iter, converged = start, 0, False
+        # The sequential strong rule (Tibshirani et al. 2012): a coefficient whose gradient is below 2·alpha − before
+        # usually stays at 0. The gradient at the end of each round finds the exceptions.
         reach = 1.0 if before is None or alpha == 0.0 else max(2.0 - before / alpha, 0.0)
         for _ in range(_ROUNDS):
-            risk, where = self._among(self._wanted(place, penalty, reach))
+            risk, where = self._among(self._wanted(solution, penalty, reach))
             found = orthant_newton(
-                risk, place.coef[where], penalty.at(where), tol=0.5 * tol, max_iter=max_iter - n_iter
+                risk, solution.coef[where], penalty.at(where), tol=0.5 * tol, max_iter=max_iter - n_iter
             )
-            coef = np.zeros(len(place.coef))
+            coef = np.zeros(len(solution.coef))
             coef[where] = found.coef
-            place, n_iter, reach = self.at(coef), n_iter + found.n_iter, 1.0
-            converged = self.unrest(place, penalty) <= tol
+            solution, n_iter, reach = self.evaluate(coef), n_iter + found.n_iter, 1.0
+            converged = self.stationarity(solution, penalty) <= tol
             if converged or not found.converged:
                 break
-        return Place(place.coef, place.gradient, place.value + penalty.value(place.coef), n_iter, converged)
+        value = solution.value + penalty.value(solution.coef)
+        return replace(solution, value=value, n_iter=n_iter, converged=converged)
 
-    def unrest(self, place: Place, penalty: Penalty) -> float:
-        """How far a place is from a minimum: its smallest subgradient, measured as gradients are."""
-        slope = penalty.slope(place.coef, place.gradient)
+    def stationarity(self, solution: SparseSolution, penalty: Penalty) -> float:
+        """How far a solution is from a minimum: the norm of its smallest subgradient."""
+        slope = penalty.slope(solution.coef, solution.gradient)
         return gradient_norm(self.risk, np.where(self._barred, 0.0, slope))
 
-    def _wanted(self, place: Place, penalty: Penalty, reach: float) -> Index:
-        """The features in use, and of those whose slopes would leave 0 the steepest."""
-        push = np.full(len(place.coef), np.inf)
-        paid = (penalty.l1 > 0) & (place.coef == 0)
-        push[paid] = np.abs(place.gradient[paid]) / penalty.l1[paid]
+    def _wanted(self, solution: SparseSolution, penalty: Penalty, reach: float) -> Index:
+        """The features in use, and the steepest of those whose slopes would leave 0."""
+        push = np.full(len(solution.coef), np.inf)
+        paid = (penalty.l1 > 0) & (solution.coef == 0)
+        push[paid] = np.abs(solution.gradient[paid]) / penalty.l1[paid]
         push[self._barred | (self._owners == 0)] = 0.0
         of_column = np.zeros(self._design.shape[1])
         np.maximum.at(of_column, self._owners, push)
@@ -136,12 +139,12 @@ class SparsePair:
         return np.sort(np.argsort(-of_column, kind="stable")[:count]) - 1
 
     def among(self, coef: Vector) -> tuple[Objective, Index]:
-        """The risk of the features that some coefficients use, and where its coefficients stand among all."""
+        """The risk of the features that `coef` uses, and the positions of its coefficients among all."""
         used = np.unique(self._owners[(coef != 0) & ~self._barred])
         return self._among(used[used > 0] - 1)
 
     def _among(self, kept: Index) -> tuple[Objective, Index]:
-        """The risk of some features alone, and where its coefficients stand among all."""
+        """The risk of some features alone, and the positions of its coefficients among all."""
         p = self._design.shape[1]
         wanted = np.zeros(p, dtype=bool)
         wanted[kept + 1] = wanted[0] = True
@@ -151,15 +154,15 @@ class SparsePair:
 
 
 class SparseLogistic(SparsePair):
-    """The same for the logistic loss of the labels alone: e = 1 and there is no γ."""
+    """The same for the logistic loss of the labels: e = 1, and there is no γ."""
 
     _paired = False
 
     def _risk(self, design: Design, both: Index | None) -> Objective:
         return LogisticRisk(design, self._labelled, weights=self._weights)
 
-    def null(self) -> Place:
-        """The best intercept, all slopes at 0."""
+    def null(self) -> SparseSolution:
+        """The best intercept, with all slopes at 0."""
         design = self._design
         alone = design.columns(np.arange(0))
         risk = self._risk(alone, None)
@@ -167,4 +170,4 @@ class SparseLogistic(SparsePair):
         found = orthant_newton(risk, np.zeros(1), none, tol=1e-12, max_iter=100)
         coef = np.zeros(design.shape[1])
         coef[0] = found.coef[0]
-        return self.at(coef)
+        return self.evaluate(coef)

@@ -1,4 +1,4 @@
-"""Expectation–maximisation for y(x)·e(x), the class being the missing datum: what SAR-EM and LBE have in common."""
+"""Expectation–maximisation for y(x)·e(x) with the class as missing data: what SAR-EM and LBE have in common."""
 
 import math
 from dataclasses import dataclass, replace
@@ -27,22 +27,22 @@ __all__ = [
     "expected_class",
     "fit_em",
     "log_odds",
+    "not_converged",
     "observed_risk",
     "refit_em",
-    "stopped_short",
 ]
 
 Vector = NDArray[np.float64]
 
-# The E-steps behind the published numbers keep y and e within [1e-4, 1 − 1e-4]; this is the bound on their log-odds.
+# The E-steps behind the published numbers keep y and e within [1e-4, 1 − 1e-4]: the bound on their log-odds.
 PUBLISHED_BOUND = math.log((1.0 - 1e-4) / 1e-4)
-# How many earlier rounds an extrapolation looks back on.
+# The number of earlier rounds that an extrapolation uses.
 _MEMORY = 5
 
 
 @dataclass(frozen=True)
 class Learners:
-    """What fits y and what fits e."""
+    """The learner of y and the learner of e."""
 
     posterior: Learner
     propensity: Learner
@@ -55,12 +55,12 @@ class Pair:
     posterior: Predictor
     propensity: Predictor
     converged: bool = True
-    # log(1 − d), d the share of the negatives that are known to be; 0 where none are.
+    # log(1 − d), where d is the share of negatives that are known.
     log_unknown: float = 0.0
 
 
 def balanced_start(sample: Sample, learners: Learners) -> Pair:
-    """SAR-EM's: y from the label with both sides weighing the same, e with the unlabelled weighed by that y."""
+    """SAR-EM's start: y from the label, both sides with the same total weight; e with unlabelled rows weighted by y."""
     design, labelled = sample.design, sample.labelled
     share = sample.mean(labelled)
     weights = 1.0 if sample.weights is None else sample.weights
@@ -85,7 +85,7 @@ def observed_risk(sample: Sample, learners: Learners) -> PairRisk:
 
 
 def log_odds(sample: Sample, pair: Pair, bound: float = math.inf) -> tuple[Any, Any]:
-    """The log-odds of y and of e, held within ±bound."""
+    """The log-odds of y and of e, clipped to ±bound."""
     a, b = sample.log_odds(pair.posterior), sample.log_odds(pair.propensity)
     return a.clip(-bound, bound), b.clip(-bound, bound)
 
@@ -96,7 +96,7 @@ def expected_class(sample: Sample, pair: Pair, bound: float = math.inf) -> Any:
 
 
 def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math.inf) -> Pair:
-    """The E-step and the two M-steps, y on soft classes and e on the label, each row as positive as it is expected."""
+    """The E-step and the two M-steps: y on soft classes, e on the label with rows weighted by their expected class."""
     expected = expected_class(sample, pair, bound)
     weights = expected if sample.weights is None else sample.weights * expected
     posterior, fitted = learners.posterior.fit(sample.design, expected, sample.weights, pair.posterior)
@@ -136,7 +136,7 @@ def refit_em(sample: Sample, begin: tuple[Vector, Vector], learners: Learners, *
     return Model(beta, gamma, max(found.n_iter, 1), found.converged, [found.value / risk.total_weight])
 
 
-def stopped_short(estimator: Any) -> str:
+def not_converged(estimator: Any) -> str:
     """The warning of a fit whose rounds, or the regressions in the last of them, did not converge."""
     return (
         f"{type(estimator).__name__} stopped after {estimator.n_iter_} rounds short of its tolerance. Scale X, or "
@@ -208,7 +208,7 @@ class _NegativesMonitor(_LogisticMonitor):
     """The same where negatives are known: the log-odds of their share d, which have no bounds, join β and γ."""
 
     def measure(self, pair: Pair) -> tuple[float, float]:
-        risk = self._risk.knowing(self._sample.negative, pair.log_unknown)
+        risk = self._risk.with_negatives(self._sample.negative, pair.log_unknown)
         value, gradient = risk.value_gradient(super()._join(pair))
         # The derivative in the log-odds of d, per row.
         expected = self._sample.weight_of(1.0 - expected_class(self._sample, pair))

@@ -1,4 +1,4 @@
-"""Known negatives: how many of all negatives they are, and what follows from it for the fits."""
+"""Known negatives: the share d of all negatives that they are, and how fits use them."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from propense._inputs.sample import Sample
 from propense._maths.double_logistic import hidden_log_odds
 from propense._maths.known_negatives import known_loss
 from propense._maths.logistic import sigmoid
-from propense._risks import JointRisk, PairRisk, cost_of_knowing
+from propense._risks import JointRisk, PairRisk, known_negative_loss
 from propense._solvers import Solution
 from propense._steps.learners import Learner
 from propense._steps.model import Model
@@ -31,14 +31,14 @@ __all__ = [
 Vector = NDArray[np.float64]
 AnyRisk = TypeVar("AnyRisk", JointRisk, PairRisk)
 
-# log(1 − d) is held above this, the log-odds at which float64 still tells chances from 1.
+# log(1 − d) stays above this: float64 still distinguishes such chances from 1.
 _LEAST = -36.0
-# The share of the negatives that are known is found to this, in at most so many rounds.
+# The tolerance on d, and the largest number of rounds.
 _TOL, _ROUNDS = 1e-10, 200
 
 
 def fit_complete(sample: Sample, learner: Learner) -> Model:
-    """The regression of the class, which is known of every row; every positive is labelled, e(x) = 1."""
+    """The regression of the class, which is known for every row; every positive is labelled, so e(x) = 1."""
     posterior, fitted = learner.fit(sample.design, sample.labelled, sample.weights)
     b = certain(sample.design.shape[1])
     loss = observed_loss(sample, sample.log_odds(posterior), sample.log_odds(b), 0.0)
@@ -54,20 +54,20 @@ def initial_log_unknown(sample: Sample) -> float:
 
 
 def expected_log_unknown(sample: Sample, expected: Any) -> float:
-    """log(1 − d) with as many negatives as are expected, the M-step of EM for d."""
+    """log(1 − d) for the expected number of negatives: the M-step of EM for d."""
     known = sample.weight_of(sample.negative) / sample.weight_of(1.0 - expected)
     return math.log(max(1.0 - known, math.exp(_LEAST)))
 
 
 def best_log_unknown(sample: Sample, a: Any, b: Any) -> float:
-    """log(1 − d) of the most likely d, the share of the negatives that are known, given y and e.
+    """log(1 − d) for the most likely d, given y and e.
 
-    Maximises N·log d + Σ log(y(1−e) + (1−y)(1−d)) over the rows of which nothing is known, a concave function of d.
+    Maximises N·log d + Σ log(y(1−e) + (1−y)(1−d)) over the rows of unknown class, a concave function of d.
     """
     if sample.is_complete:
         return 0.0
     known, rest = sample.weight_of(sample.negative), sample.unlabelled
-    # h/(1−h) where no negative is known: 1 − t = σ(log(1−d) − hidden) when the share 1 − d of them is left.
+    # The log-odds of h if no negative is known: 1 − t = σ(log(1−d) − hidden) if a share 1 − d of them is left.
     hidden = sample.design.hold(hidden_log_odds(a, b))
 
     def slope(log_unknown: float) -> float:
@@ -75,7 +75,7 @@ def best_log_unknown(sample: Sample, a: Any, b: Any) -> float:
         left = sample.weight_of(sigmoid(log_unknown - hidden) * rest)
         return left * -math.expm1(log_unknown) - known * math.exp(log_unknown)
 
-    # As d falls to 0 the slope tends to −N: some are known. It is positive for d near 1, or d = 1 is the best.
+    # As d falls to 0 the slope tends to −N. It is positive for d near 1, or else d = 1 is best.
     if slope(_LEAST) <= 0.0:
         return _LEAST
     return float(brentq(slope, _LEAST, -1e-15, xtol=1e-13, rtol=1e-13))
@@ -83,7 +83,7 @@ def best_log_unknown(sample: Sample, a: Any, b: Any) -> float:
 
 def observed_loss(sample: Sample, a: Any, b: Any, log_unknown: float) -> float:
     """The mean of −log of the chance of what is known of a row: labelled, a known negative, or neither."""
-    constant = cost_of_knowing(sample.negative, sample.weights, log_unknown)
+    constant = known_negative_loss(sample.negative, sample.weights, log_unknown)
     return sample.mean(known_loss(a, b, sample.labelled, sample.negative, log_unknown)) + constant / sample.total_weight
 
 
@@ -93,7 +93,7 @@ def minimise_with_negatives(
     """The minimiser of a risk over coefficients and d in turn, where either step lowers it; and log(1 − d)."""
     log_unknown, share, n_iter = initial_log_unknown(sample), math.inf, 0
     for _ in range(_ROUNDS):
-        solution = solve(risk.knowing(sample.negative, log_unknown), start)
+        solution = solve(risk.with_negatives(sample.negative, log_unknown), start)
         n_iter, start = n_iter + solution.n_iter, solution.coef
         log_unknown = best_log_unknown(sample, *risk.log_odds(start))
         before, share = share, math.exp(log_unknown)

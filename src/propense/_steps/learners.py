@@ -31,7 +31,7 @@ class Learner:
     estimator : classifier or None
         None is our logistic regression.
     ridge, intercept_ridge : float, the first also one per slope
-        Its penalties; nothing to a classifier.
+        Its penalties; a classifier ignores them.
     columns : int ndarray or None
         The features that the predictor may depend on; None is all.
     """
@@ -44,9 +44,9 @@ class Learner:
     def fit(
         self, design: Design, targets: Any, weights: Any = None, start: Predictor | None = None
     ) -> tuple[Predictor, bool]:
-        """The predictor of `targets` in [0, 1], and whether its fit converged; `start` is where to begin."""
+        """The predictor of `targets` in [0, 1], fitted from `start`, and whether the fit converged."""
         part = design if self.columns is None else design.columns(self.columns)
-        # With no column left, every classifier is a constant, and few take such an X.
+        # Without columns every classifier is constant, and few accept such an X.
         if self.estimator is not None and part.shape[1] > 1:
             classifier = _fit_classifier(clone(self.estimator), part, targets, weights)
             return ClassifierPredictor(classifier, self.columns), True
@@ -89,6 +89,6 @@ def _fit_classifier(classifier: Any, design: Design, targets: Any, weights: Any)
     weighed = np.concatenate([part[rows] for (_, part), rows in zip(parts, kept, strict=True)])
     name = "sample_weight"
     if isinstance(classifier, Pipeline) and not get_config()["enable_metadata_routing"]:
-        # Without routing a pipeline is told which step takes the weights.
+        # Without metadata routing, a pipeline needs the name of the step that takes the weights.
         name = f"{classifier.steps[-1][0]}__sample_weight"
     return classifier.fit(features, classes, **{name: weighed})

@@ -10,7 +10,7 @@ __all__ = ["Model"]
 
 @dataclass(frozen=True)
 class Model:
-    """What a method finds: y(x) and e(x), how it got there, and what it doubts of its own accord."""
+    """What a method finds: y(x) and e(x), how the fit went, and the doubts that only the method can raise."""
 
     posterior: Predictor
     propensity: Predictor
@@ -18,5 +18,5 @@ class Model:
     converged: bool
     risk_path: list[float]
     doubts: tuple[Doubt, ...] = ()
-    # log(1 − d), d the share of the negatives that are known to be; 0 where none are.
+    # log(1 − d), where d is the share of negatives that are known.
     log_unknown: float = 0.0

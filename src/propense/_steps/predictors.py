@@ -1,4 +1,4 @@
-"""What a method finds, twice: a function from rows to log-odds, of being positive or of being labelled if positive."""
+"""Predictors: functions from rows to log-odds, of being positive or of being labelled if positive."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LogisticPredictor:
-    """σ(coefᵀx), the intercept first."""
+    """σ(coefᵀx), with the intercept first."""
 
     coef: Vector
 
@@ -28,7 +28,7 @@ class LogisticPredictor:
 
 @dataclass(frozen=True)
 class ProductPredictor:
-    """σ(coefᵀx)^power · σ(otherᵀx)^other_power: what two logistic curves make together; `coef` is the one in front."""
+    """σ(coefᵀx)^power · σ(otherᵀx)^other_power: powers of two logistic curves; `coef` is the leading one."""
 
     coef: Vector
     power: float
@@ -44,7 +44,7 @@ class ProductPredictor:
 
 @dataclass(frozen=True)
 class ClassifierPredictor:
-    """`predict_proba` of a fitted scikit-learn classifier with classes 0 and 1, over some of the features or all."""
+    """`predict_proba` of a fitted scikit-learn classifier with classes 0 and 1, over some or all of the features."""
 
     classifier: Any
     columns: NDArray[np.intp] | None = None
@@ -52,10 +52,10 @@ class ClassifierPredictor:
     def log_odds(self, design: Design) -> Rows:
         features = design.features if self.columns is None else design.columns(self.columns).features
         if library_of(features) == "dask":
-            return features.map_blocks(self._said_of, drop_axis=1, meta=np.empty(0))
-        return design.send(self._said_of(features))
+            return features.map_blocks(self._log_odds_of, drop_axis=1, meta=np.empty(0))
+        return design.send(self._log_odds_of(features))
 
-    def _said_of(self, features: Any) -> Vector:
+    def _log_odds_of(self, features: Any) -> Vector:
         chances = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
         with np.errstate(divide="ignore"):
             log_odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
@@ -63,13 +63,13 @@ class ClassifierPredictor:
 
 
 def logistic_pair(pair: tuple[Predictor, Predictor] | None) -> tuple[Vector, Vector] | None:
-    """β and γ where both predictors are logistic and finite, a place to begin at; else None."""
+    """β and γ if both predictors are logistic and finite, else None."""
     coefs = [each.coef for each in pair or () if isinstance(each, LogisticPredictor)]
     return (coefs[0], coefs[1]) if len(coefs) == 2 and np.isfinite(coefs).all() else None
 
 
 def certain(p: int) -> LogisticPredictor:
-    """e(x) = 1, every positive is labelled, for a design of p columns."""
+    """e(x) = 1 for a design of p columns: every positive is labelled."""
     gamma = np.zeros(p)
     gamma[0] = np.inf
     return LogisticPredictor(gamma)

@@ -1,4 +1,4 @@
-"""The way to sparse predictors: where to begin, the path from there, and its risk on rows held out."""
+"""The path of sparse predictors: where it starts, the minimiser of each penalty, and its risk on held-out rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,28 +12,28 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
 from propense._maths.formulas import PAIR
 from propense._maths.linear import coef_positions
-from propense._solvers import Penalty, Place, Solution, SparseLogistic, SparsePair, orthant_newton
+from propense._solvers import Penalty, Solution, SparseLogistic, SparsePair, SparseSolution, orthant_newton
 
-__all__ = ["Path", "Problem", "Rules", "folds_of", "held_out"]
+__all__ = ["Path", "PathOptions", "Problem", "folds_of", "held_out"]
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 # The screening path: each alpha this share of the one before, to this share of the first.
 _SCREEN, _SCREEN_END = 0.7, 0.01
-# So many labelled rows for each column of the anchor, and so many columns at most.
+# Labelled rows per column of the anchor, and the largest number of its columns.
 _ROWS_EACH, _ANCHOR = 20.0, 100
 # The slope, in standard deviations of its column, that halves its price.
 _HALVING = 0.1
 # A constant e above this is as good as 1.
 _NEARLY_ONE = 4.0
-# Projections closer than this, beside their spread, are those of equal rows.
+# Projections closer than this, relative to the largest, are those of equal rows.
 _EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
-class Rules:
-    """How a path is followed, as `SparseJoint` was told."""
+class PathOptions:
+    """The parameters of `SparseJoint` that a path depends on."""
 
     l1_ratio: float
     kappa: float
@@ -44,7 +44,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows to fit: all of a sample's, or those that are not held out."""
+    """Rows to fit: all of a sample, or those that are not held out."""
 
     design: Design
     labelled: Rows
@@ -55,8 +55,8 @@ class Problem:
 class Path:
     """Minimisers of the penalised joint risk on some rows."""
 
-    def __init__(self, problem: Problem, rules: Rules) -> None:
-        self._problem, self._rules = problem, rules
+    def __init__(self, problem: Problem, options: PathOptions) -> None:
+        self._problem, self._options = problem, options
         design, labelled, weights = problem.design, problem.labelled, problem.weights
         self._naive = SparseLogistic(design, labelled, weights=weights)
         self._null = self._naive.null()
@@ -65,28 +65,28 @@ class Path:
             labelled,
             columns=problem.columns,
             weights=weights,
-            l1_ratio=rules.l1_ratio,
-            kappa=rules.kappa,
+            l1_ratio=options.l1_ratio,
+            kappa=options.kappa,
         )
         screened, self._alpha = self._screen()
-        starts = [screened, *self._told_apart(screened)]
-        self.anchor = min((self._joint(screened, start) for start in starts), key=lambda place: place.value)
-        if rules.adaptive:
-            # The logistic regression overlooks a column that raises y and lowers e; the joint risk does not.
+        starts = [screened, *self._separated_start(screened)]
+        self.anchor = min((self._joint(screened, start) for start in starts), key=lambda solution: solution.value)
+        if options.adaptive:
+            # The logistic regression misses a column that raises y and lowers e; the joint risk does not.
             self.anchor = self._joint(self.solve(self._alpha, self.anchor).coef, self.anchor.coef)
-            # The adaptive lasso (Zou 2006): what is steep without a penalty pays little of it.
+            # The adaptive lasso (Zou 2006): slopes that are steep without a penalty pay little of it.
             steepness = self.pair.spreads * np.abs(self.anchor.coef)
             self.pair.discount(_HALVING / (_HALVING + steepness))
 
     def alphas(self, count: int, ratio: float) -> Vector:
         """From the least alpha at which all slopes are 0 down to a share of it."""
-        # A hair above it, so that rounding lifts no slope.
+        # Slightly more, so that rounding moves no slope off 0.
         return (1.0 + 1e-6) * self.pair.alpha_max(self._null.gradient) * np.geomspace(1.0, ratio, count)
 
-    def follow(self, alphas: Vector) -> list[Place]:
-        """The minimiser of each of the alphas, which descend: from the anchor both ways, each from its neighbour."""
+    def follow(self, alphas: Vector) -> list[SparseSolution]:
+        """The minimiser of each alpha, in descending order: from the anchor both ways, each from its neighbour."""
         middle = int(np.argmin(np.abs(np.log(np.maximum(alphas, 1e-300) / self._alpha))))
-        found: dict[int, Place] = {middle: self.solve(alphas[middle], self.anchor)}
+        found: dict[int, SparseSolution] = {middle: self.solve(alphas[middle], self.anchor)}
         for k in range(middle - 1, -1, -1):
             found[k] = self.solve(alphas[k], found[k + 1])
         for k in range(middle + 1, len(alphas)):
@@ -97,49 +97,49 @@ class Path:
                 found[k] = self.solve(alphas[k], last, before=alphas[k - 1])
         return [found[k] for k in range(len(alphas))]
 
-    def solve(self, alpha: float, start: Place, before: float | None = None) -> Place:
-        rules = self._rules
-        return self.pair.solve(float(alpha), start, tol=rules.tol, max_iter=rules.max_iter, before=before)
+    def solve(self, alpha: float, start: SparseSolution, before: float | None = None) -> SparseSolution:
+        options = self._options
+        return self.pair.solve(float(alpha), start, tol=options.tol, max_iter=options.max_iter, before=before)
 
-    def refit(self, alpha: float, place: Place) -> Solution:
+    def refit(self, alpha: float, solution: SparseSolution) -> Solution:
         """The slopes in use without their ℓ1 penalty; the ridge stays, and is at least that of the anchor."""
-        few, where = self.pair.among(place.coef)
-        coef, squares = place.coef[where], self.pair.spreads[where] ** 2
+        few, where = self.pair.among(solution.coef)
+        coef, squares = solution.coef[where], self.pair.spreads[where] ** 2
         idle = (coef == 0) & (squares > 0)
-        # What is not in use stays at 0 at any price.
+        # Coefficients that are not in use must stay at 0.
         held = np.where(idle, np.finfo(np.float64).max, 0.0)
         ridge = Penalty(held, np.maximum(self.pair.penalty(alpha).l2[where], squares))
-        found = orthant_newton(few, coef, ridge, tol=self._rules.tol, max_iter=self._rules.max_iter)
-        out = np.zeros(len(place.coef))
+        found = orthant_newton(few, coef, ridge, tol=self._options.tol, max_iter=self._options.max_iter)
+        out = np.zeros(len(solution.coef))
         out[where] = found.coef
         return replace(found, coef=out)
 
-    def _is_stuck(self, place: Place) -> bool:
-        """Whether e is 1: there the risk no longer depends on γ, and no search leaves."""
-        gamma = place.coef[self._problem.design.shape[1] :]
+    def _is_stuck(self, solution: SparseSolution) -> bool:
+        """Whether e is 1: the risk then no longer depends on γ, and no search moves away."""
+        gamma = solution.coef[self._problem.design.shape[1] :]
         return bool(gamma[0] > _NEARLY_ONE and not gamma[1:].any())
 
     def _screen(self) -> tuple[Vector, float]:
-        """θ of the columns that a logistic regression of the labels picks first, and the alpha that left them."""
+        """θ of the columns that an ℓ1 regression of the labels picks first, and the alpha at which it did."""
         labelled, weights = self._problem.labelled, self._problem.weights
         count = float((labelled if weights is None else weights * labelled).sum())
         most = int(min(max(count / _ROWS_EACH, 2.0), _ANCHOR))
-        place = self._null
-        alpha = first = max(self._naive.alpha_max(place.gradient), 1e-300)
-        # Where there are no more columns than that, there is nothing to screen.
-        share = _SCREEN if len(place.coef) - 1 > most else _SCREEN_END
-        while np.count_nonzero(place.coef[1:]) < most and alpha > 1.001 * _SCREEN_END * first:
+        solution = self._null
+        alpha = first = max(self._naive.alpha_max(solution.gradient), 1e-300)
+        # With no more columns than that there is nothing to screen.
+        share = _SCREEN if len(solution.coef) - 1 > most else _SCREEN_END
+        while np.count_nonzero(solution.coef[1:]) < most and alpha > 1.001 * _SCREEN_END * first:
             before, alpha = alpha, share * alpha
-            place = self._naive.solve(alpha, place, tol=1e-6, max_iter=self._rules.max_iter, before=before)
-        coef = place.coef.copy()
+            solution = self._naive.solve(alpha, solution, tol=1e-6, max_iter=self._options.max_iter, before=before)
+        coef = solution.coef.copy()
         steepness = self._naive.spreads * np.abs(coef)
         few = np.argsort(-steepness, kind="stable")[most:]
         coef[few[few > 0]] = 0.0
         # The naive y with e = ½.
         return np.concatenate([coef, np.zeros(self.pair.size - len(coef))]), alpha
 
-    def _told_apart(self, screened: Vector) -> list[Vector]:
-        """Where e has columns of its own: a start with their slopes in γ, which a y of all columns leaves nothing."""
+    def _separated_start(self, screened: Vector) -> list[Vector]:
+        """If e has its own columns: a start with their slopes in γ, since a y of all columns leaves e nothing."""
         columns, p = self._problem.columns, self._problem.design.shape[1]
         if columns is None or len(columns) == 0:
             return []
@@ -147,20 +147,20 @@ class Path:
         start[p + 1 :], start[columns + 1] = screened[columns + 1], 0.0
         return [start]
 
-    def _joint(self, coef: Vector, start: Vector) -> Place:
+    def _joint(self, coef: Vector, start: Vector) -> SparseSolution:
         """The joint minimiser over the columns that `coef` uses, with a light ridge."""
         few, where = self.pair.among(coef)
         ridge = Penalty(np.zeros(len(where)), self.pair.spreads[where] ** 2)
         out = np.zeros(len(coef))
-        out[where] = orthant_newton(few, start[where], ridge, tol=1e-6, max_iter=self._rules.max_iter).coef
-        return self.pair.at(out)
+        out[where] = orthant_newton(few, start[where], ridge, tol=1e-6, max_iter=self._options.max_iter).coef
+        return self.pair.evaluate(out)
 
 
 def folds_of(sample: Sample, count: int, random: np.random.RandomState) -> NDArray[np.intp]:
-    """The fold of each row, on the host: equal rows share one, and each fold has its part of the labelled rows.
+    """The fold of each row, on the host: equal rows share a fold, and each fold has its part of the labelled rows.
 
-    By rank along a random direction, so that the order of the rows and their weights do not matter. There is one fold
-    where all labelled rows, or all others, are equal.
+    Folds follow the rank along a random direction, so the order of the rows and their weights do not matter. There is
+    only one fold if all labelled rows, or all others, are equal.
     """
     design = sample.design
     spreads = column_moments(design, sample.weights)[1]
@@ -176,7 +176,7 @@ def folds_of(sample: Sample, count: int, random: np.random.RandomState) -> NDArr
 
 
 def _ranks(values: Vector) -> NDArray[np.intp]:
-    """The rank of each value among the different ones."""
+    """The rank of each value among the distinct ones."""
     order = np.argsort(values, kind="stable")
     gaps = np.diff(values[order]) > _EQUAL * (np.abs(values).max() + 1e-300)
     ranks = np.zeros(len(values), dtype=np.intp)
@@ -184,13 +184,13 @@ def _ranks(values: Vector) -> NDArray[np.intp]:
     return ranks
 
 
-def held_out(sample: Sample, folds: NDArray[np.intp], alphas: Vector, rules: Rules) -> tuple[Vector, Vector]:
-    """The mean joint risk on the rows held out, over the folds, and its standard error, of each alpha."""
+def held_out(sample: Sample, folds: NDArray[np.intp], alphas: Vector, options: PathOptions) -> tuple[Vector, Vector]:
+    """For each alpha, the mean joint risk on the held-out rows, over the folds, and its standard error."""
     risks, sizes = [], []
     for train, test in _splits(sample, folds):
-        path = Path(train, rules).follow(alphas)
+        path = Path(train, options).follow(alphas)
         size = float(test.design.shape[0] if test.weights is None else test.weights.sum())
-        risks.append([_risk(test, place.coef) / size for place in path])
+        risks.append([_risk(test, solution.coef) / size for solution in path])
         sizes.append(size)
     shares = np.asarray(sizes) / np.sum(sizes)
     table = np.asarray(risks)
@@ -199,14 +199,14 @@ def held_out(sample: Sample, folds: NDArray[np.intp], alphas: Vector, rules: Rul
 
 
 def _splits(sample: Sample, folds: NDArray[np.intp]) -> Iterator[tuple[Problem, Problem]]:
-    """The rows kept and the rows held out, fold by fold."""
+    """The rows kept and the rows held out, for each fold."""
     for fold in range(int(folds.max()) + 1):
         out = sample.design.send(folds == fold)
         yield tuple(Problem(*sample.among(mask), sample.propensity_columns) for mask in (~out, out))  # type: ignore[misc]
 
 
 def _risk(test: Problem, coef: Vector) -> float:
-    """The summed joint loss of coefficients."""
+    """The summed joint loss."""
     p = test.design.shape[1]
     gamma = np.zeros(p)
     gamma[coef_positions(test.columns, p)] = coef[p:]

@@ -14,24 +14,24 @@ __all__ = ["Spies", "find_spies", "spy_threshold"]
 
 @dataclass(frozen=True)
 class Spies:
-    """The spy of each labelled row that was asked for one.
+    """The spies of the labelled rows, or of a sample of them.
 
     Attributes
     ----------
     rows : int ndarray
-        The number of the spy of each asking row, in their order; a row may be the spy of several.
-    asking : bool Rows of length n
-        The labelled rows that have a spy: all of them, or a sample.
+        The row number of the spy of each query row, in order; one row may be the spy of several.
+    queries : bool Rows of length n
+        The labelled rows whose spies these are.
     """
 
     rows: NDArray[np.intp]
-    asking: Any
+    queries: Any
 
 
 def find_spies(sample: Sample, count: int | None = None, random_state: Any = None) -> Spies:
     """For each labelled row, or for `count` of them drawn at random, its nearest unlabelled row (Euclidean)."""
-    asking = sample.labelled if count is None else _draw(sample, count, random_state)
-    return Spies(sample.design.nearest(asking, sample.unlabelled), asking)
+    queries = sample.labelled if count is None else _draw(sample, count, random_state)
+    return Spies(sample.design.nearest(queries, sample.unlabelled), queries)
 
 
 def spy_threshold(sample: Sample, spies: Spies, log_odds: Any, quantile: float) -> float:
@@ -39,16 +39,16 @@ def spy_threshold(sample: Sample, spies: Spies, log_odds: Any, quantile: float) 
     values = sample.design.pick(log_odds, spies.rows)
     if quantile == 0.0:
         return float(values.min())
-    (votes,) = sample.gather(_votes, spies.asking)
+    (votes,) = sample.gather(_votes, spies.queries)
     order = np.argsort(values)
     cumulative = np.cumsum(votes[order])
-    # The smallest value at or below which that share of the votes lies, so that weight 2 is two votes.
+    # The smallest value at or below which that share of the votes lies; a row of weight 2 has two votes.
     position = np.searchsorted(cumulative, quantile * cumulative[-1] * (1.0 - 1e-12))
     return float(values[order[position]])
 
 
 def _draw(sample: Sample, count: int, random_state: Any) -> Any:
-    """A mask of `count` labelled rows, each as likely as any other."""
+    """A mask of `count` labelled rows, drawn with equal chances."""
     total = int(sample.labelled.sum())
     if count >= total:
         return sample.labelled
@@ -56,6 +56,6 @@ def _draw(sample: Sample, count: int, random_state: Any) -> Any:
     return sample.design.ranked(sample.labelled, np.sort(drawn))
 
 
-def _votes(asking: Any, weights: Any) -> tuple[Any]:
-    """The weights of the asking rows."""
-    return (weights[asking],)
+def _votes(queries: Any, weights: Any) -> tuple[Any]:
+    """The weights of the query rows."""
+    return (weights[queries],)

@@ -14,7 +14,7 @@ from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
 from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
 from propense._steps.learners import Learner, fit_logistic
-from propense._steps.likely_positives import best_rows, fit_propensity_on, rows_above, rows_from
+from propense._steps.likely_positives import fit_propensity_on, rows_above, rows_at_least, top_rows
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, Predictor
 from propense._steps.spies import Spies, find_spies, spy_threshold
@@ -201,7 +201,7 @@ class JERM(BasePUClassifier):
         )
         if sample.negative is not None:
             log_unknown = initial_log_unknown(sample)
-            risk = risk.knowing(sample.negative, log_unknown)
+            risk = risk.with_negatives(sample.negative, log_unknown)
         solve = self._solver()
         learner = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         beta = np.zeros(design.shape[1])
@@ -223,10 +223,10 @@ class JERM(BasePUClassifier):
             if not same:
                 model, fitted = fit_propensity_on(sample, likely, learner, model)
                 propensity = sample.log_odds(model)
-                risk = risk.holding(propensity)
+                risk = risk.with_other(propensity)
             if sample.negative is not None:
                 log_unknown = best_log_unknown(sample, class_log_odds, propensity)
-                risk = risk.knowing(sample.negative, log_unknown)
+                risk = risk.with_negatives(sample.negative, log_unknown)
         self.spies_ = sample.row_numbers(np.unique(spies.rows))
         self.positives_path_ = np.asarray(shares)
         converged = repeats and fitted and solution.converged
@@ -246,11 +246,11 @@ class JERM(BasePUClassifier):
         threshold = spy_threshold(sample, spies, hidden, self.spy_quantile)
         if self.variant == "paper":
             # SP ∪ {h > threshold}; with a quantile, the spies below it are the outliers it is there to leave out.
-            return rows_from(sample, hidden, threshold)
+            return rows_at_least(sample, hidden, threshold)
         # Strictly above, as in the authors' code: the lowest spy stays out.
         likely = rows_above(sample, hidden, threshold)
         if sample.weight_of(likely) < _FEWEST < sample.weight_of(sample.unlabelled):
-            return best_rows(sample, class_log_odds, _FALLBACK)
+            return top_rows(sample, class_log_odds, _FALLBACK)
         return likely
 
     def _complaint(self) -> str:

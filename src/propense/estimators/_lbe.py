@@ -24,9 +24,9 @@ from propense._steps.em import (
     balanced_start,
     expected_class,
     fit_em,
+    not_converged,
     observed_risk,
     refit_em,
-    stopped_short,
 )
 from propense._steps.learners import Learner
 from propense._steps.model import Model
@@ -218,7 +218,7 @@ class LBE(BasePUClassifier):
         return self.variant == "em"
 
     def _complaint(self) -> str:
-        return stopped_short(self)
+        return not_converged(self)
 
 
 def _distinct(sample: Sample) -> Sample:

@@ -19,9 +19,9 @@ from propense._steps.em import (
     em_round,
     fit_em,
     log_odds,
+    not_converged,
     observed_risk,
     refit_em,
-    stopped_short,
 )
 from propense._steps.learners import Learner
 from propense._steps.model import Model
@@ -207,7 +207,7 @@ class SAREM(BasePUClassifier):
         return self.variant == "em"
 
     def _complaint(self) -> str:
-        return stopped_short(self)
+        return not_converged(self)
 
 
 def _expected_loss(sample: Sample, a: Any, b: Any) -> float:

@@ -13,7 +13,7 @@ from propense._inputs.sample import Sample
 from propense._maths.linear import coef_positions
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
-from propense._steps.sparse_path import Path, Problem, Rules, folds_of, held_out
+from propense._steps.sparse_path import Path, PathOptions, Problem, folds_of, held_out
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["SparseJoint"]
@@ -176,36 +176,36 @@ class SparseJoint(BasePUClassifier):
         self.random_state = random_state
 
     def _fit(self, sample: Sample) -> Model:
-        rules = Rules(
+        options = PathOptions(
             float(self.l1_ratio), float(self.propensity_penalty), self.variant == "adaptive", self.tol, self.max_iter
         )
-        path = Path(Problem(sample.design, sample.labelled, sample.weights, sample.propensity_columns), rules)
+        path = Path(Problem(sample.design, sample.labelled, sample.weights, sample.propensity_columns), options)
         if self.alpha is None:
             alphas = path.alphas(self.n_alphas, self.eps)
         else:
             alphas = np.array([self.alpha], dtype=np.float64)
-        self.held_out_risk_, self.held_out_se_ = self._hold_out(sample, alphas, rules)
+        self.held_out_risk_, self.held_out_se_ = self._hold_out(sample, alphas, options)
         found = path.follow(alphas)
         chosen = self._choose()
         self.alphas_, self.alpha_ = alphas, float(alphas[chosen])
         final = path.refit(self.alpha_, found[chosen]) if self.refit else found[chosen]
-        beta, gamma = self._keep_path(sample, [*(place.coef for place in found), final.coef], path.pair.spreads)
+        beta, gamma = self._keep_path(sample, [*(solution.coef for solution in found), final.coef], path.pair.spreads)
         return Model(
             LogisticPredictor(beta),
             LogisticPredictor(gamma),
             n_iter=max(found[chosen].n_iter, 1),
             converged=found[chosen].converged and final.converged,
-            risk_path=[place.value / sample.total_weight for place in found],
+            risk_path=[solution.value / sample.total_weight for solution in found],
         )
 
-    def _hold_out(self, sample: Sample, alphas: Vector, rules: Rules) -> tuple[Vector, Vector]:
+    def _hold_out(self, sample: Sample, alphas: Vector, options: PathOptions) -> tuple[Vector, Vector]:
         """The risk on rows held out, and its standard error; NaN where there is no choice."""
         nothing = np.full(len(alphas), np.nan), np.full(len(alphas), np.nan)
         if self.alpha is not None:
             return nothing
         folds = folds_of(sample, self.folds, check_random_state(self.random_state))
         if folds.any():
-            return held_out(sample, folds, alphas, rules)
+            return held_out(sample, folds, alphas, options)
         warnings.warn(
             "All labelled rows, or all unlabelled ones, are equal: none can be held out to choose alpha, and "
             "SparseJoint takes the largest, with which all slopes are 0. Pass an alpha.",

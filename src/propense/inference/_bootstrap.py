@@ -14,7 +14,7 @@ from propense._designs import Design
 from propense._inputs.sample import Sample
 from propense.errors import InvalidInput, NoLabelledInstances, NoUnlabelledInstances, PropenseError
 from propense.estimators._base import BasePUClassifier
-from propense.inference._debias import freed, log_odds_of
+from propense.inference._debias import debiased, log_odds_of
 
 __all__ = ["Refits", "refit"]
 
@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Refits:
-    """`log_odds_of` every refit, `freed`, a line each; how many failed, and how many lines did not converge."""
+    """`log_odds_of` every refit, `debiased`, a line each; how many failed, and how many lines did not converge."""
 
     draws: NDArray[np.float64]
     failed: int
@@ -61,7 +61,7 @@ def _refit(
             model._fit_sample(drawn)
         except PropenseError as error:
             return error
-    return log_odds_of(freed(model, drawn), at), model.converged_
+    return log_odds_of(debiased(model, drawn), at), model.converged_
 
 
 def _resample(sample: Sample, rng: np.random.Generator) -> Sample:

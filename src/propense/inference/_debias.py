@@ -19,13 +19,13 @@ from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor
 from propense.estimators._base import BasePUClassifier
 
-__all__ = ["freed", "inverse_curvature", "log_odds_of", "theta_of"]
+__all__ = ["debiased", "inverse_curvature", "log_odds_of", "theta_of"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def freed(estimator: BasePUClassifier, sample: Sample) -> BasePUClassifier:
+def debiased(estimator: BasePUClassifier, sample: Sample) -> BasePUClassifier:
     """The same with θ + H⁻¹·ridge·θ in the place of θ; as it is where it minimises no risk, or one that is flat."""
     risk = estimator._pair_risk(sample)
     if risk is None or not risk.ridges.any() or is_wide(len(risk.ridges)):

@@ -18,7 +18,7 @@ from propense.errors import InvalidInput, InvalidOption
 from propense.estimators import KnownPropensity
 from propense.estimators._base import BasePUClassifier
 from propense.inference._bootstrap import refit
-from propense.inference._debias import freed, log_odds_of
+from propense.inference._debias import debiased, log_odds_of
 from propense.inference._sandwich import sandwich_errors
 
 __all__ = ["Interval", "Intervals", "intervals"]
@@ -163,7 +163,7 @@ def intervals(
     made = failed = unconverged = 0
     tail = (1.0 - confidence) / 2.0
     if how == "sandwich":
-        errors, centre = sandwich_errors(estimator, sample, design), log_odds_of(freed(estimator, sample), design)
+        errors, centre = sandwich_errors(estimator, sample, design), log_odds_of(debiased(estimator, sample), design)
         ends = centre + np.outer([ndtri(tail), -ndtri(tail)], errors)
     else:
         refits = refit(estimator, sample, design, n_resamples, random_state, n_jobs)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from propense._maths.logistic import sigmoid
 from propense._risks.single import diagonal
 
-__all__ = ["Ground", "LabelRisk"]
+__all__ = ["LabelRisk", "ScarData"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 _NEAREST = 1e-12
 
 
-class Ground:
+class ScarData:
     """Some thousand rows, and what every risk over them needs alike.
 
     Parameters
@@ -40,7 +40,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class _At:
+class _CachedChances:
     """Where the chances were taken last: y, the propensity e, and s = y·e kept off 1."""
 
     coef: Vector
@@ -56,14 +56,14 @@ class LabelRisk:
     where columns are standardised and slopes bear a ridge.
     """
 
-    def __init__(self, ground: Ground, labelled: Mask, gamma: Vector, free: NDArray[np.intp]) -> None:
-        self._ground, self._labelled = ground, labelled
+    def __init__(self, data: ScarData, labelled: Mask, gamma: Vector, free: NDArray[np.intp]) -> None:
+        self._data, self._labelled = data, labelled
         self._gamma, self._free = gamma, free
         # The columns of the free coefficients.
-        self._moving = ground.rows[:, free]
+        self._moving = data.rows[:, free]
         self._flat = not gamma[1:].any() and not free.any()
-        self._ridge = np.concatenate([ground.ridge, ground.propensity_ridge[free]])
-        self._last: _At | None = None
+        self._ridge = np.concatenate([data.ridge, data.propensity_ridge[free]])
+        self._last: _CachedChances | None = None
 
     @property
     def total_weight(self) -> float:
@@ -71,11 +71,11 @@ class LabelRisk:
 
     @cached_property
     def units(self) -> Vector:
-        return np.concatenate([self._ground.units, self._ground.units[self._free]])
+        return np.concatenate([self._data.units, self._data.units[self._free]])
 
     def split(self, coef: Vector) -> tuple[Vector, Vector]:
         """β and γ."""
-        p = self._ground.rows.shape[1]
+        p = self._data.rows.shape[1]
         gamma = self._gamma.copy()
         gamma[self._free] = coef[p:]
         return coef[:p], gamma
@@ -86,14 +86,14 @@ class LabelRisk:
         value += 0.5 * float(self._ridge @ coef**2)
         # ∂/∂a of −log-likelihood is −(1−y)·(s_observed − s)/(1−s), and alike in b.
         pull = np.where(self._labelled, -1.0, at.chance / (1.0 - at.chance))
-        gradient = [(pull * (1.0 - at.posterior)) @ self._ground.rows]
+        gradient = [(pull * (1.0 - at.posterior)) @ self._data.rows]
         if len(self._free):
             gradient.append((pull * (1.0 - at.propensity)) @ self._moving)
         return value, np.concatenate(gradient) + self._ridge * coef
 
     def hessian(self, coef: Vector) -> Matrix:
         at = self._chances(coef)
-        rows, odds = self._ground.rows, ~self._labelled / (1.0 - at.chance)
+        rows, odds = self._data.rows, ~self._labelled / (1.0 - at.chance)
         # P(Y=1 | x, S=0), and the same with y and e in each other's place; both count on the unlabelled only.
         hidden, other = odds * (at.posterior - at.chance), odds * (at.propensity - at.chance)
         own = at.posterior * (1.0 - at.posterior) - hidden * (1.0 - hidden)
@@ -112,11 +112,11 @@ class LabelRisk:
         hessian = self.hessian(coef)
         return lambda v: hessian @ v
 
-    def _chances(self, coef: Vector) -> _At:
+    def _chances(self, coef: Vector) -> _CachedChances:
         if self._last is None or not np.array_equal(coef, self._last.coef):
             beta, gamma = self.split(coef)
-            posterior = sigmoid(self._ground.rows @ beta)
-            propensity = sigmoid(gamma[0]) if self._flat else sigmoid(self._ground.rows @ gamma)
+            posterior = sigmoid(self._data.rows @ beta)
+            propensity = sigmoid(gamma[0]) if self._flat else sigmoid(self._data.rows @ gamma)
             chance = np.clip(posterior * propensity, _NEAREST, 1.0 - _NEAREST)
-            self._last = _At(coef.copy(), posterior, propensity, chance)
+            self._last = _CachedChances(coef.copy(), posterior, propensity, chance)
         return self._last

@@ -26,7 +26,7 @@ Matrix = NDArray[np.float64]
 
 
 def sandwich_errors(estimator: BasePUClassifier, sample: Sample, at: Design | None) -> Vector:
-    """The standard errors of `log_odds_of` what is `freed`, in its order."""
+    """The standard errors of `log_odds_of` what is `debiased`, in its order."""
     risk = _risk_of(estimator, sample)
     theta = theta_of(estimator, risk)
     moved = _moved(risk, theta)

@@ -18,7 +18,7 @@ from propense._inputs.options import Count, Number, Option, Seed, check_options
 from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import library_of
 from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption
-from propense.inference._scar_models import AtRandom, LabelModels
+from propense.inference._scar_models import LabelModels, ScarFit
 
 __all__ = ["ScarTest", "scar_test"]
 
@@ -175,16 +175,16 @@ def scar_test(
             f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in this process on some thousand rows. "
             "Draw them, and pass them as an array."
         )
-    asked = _Asked(propensity_features, most_labelled, n_simulations, max_rows, random_state)
+    asked = _Arguments(propensity_features, most_labelled, n_simulations, max_rows, random_state)
     check_options(asked, _OPTIONS)
     sample, _ = read_sample(asked, X, y, None, None, read_labels)
     random = check_random_state(random_state)
-    features, labelled = _some_rows(sample, max_rows, random)
+    features, labelled = _draw_rows(sample, max_rows, random)
     known = _read_prior(prior, float(labelled.mean()))
-    _check_asked(sample, labelled, known, most_labelled)
+    _check_arguments(sample, labelled, known, most_labelled)
     most = 1.0 if known else most_labelled
     models = LabelModels(_standardised(features), sample.propensity_columns, known or _ANY, most)
-    null = models.at_random(labelled)
+    null = models.fit_scar(labelled)
     simulated = _simulate(models, null, random.randint(2**32, size=n_simulations, dtype=np.uint32), n_jobs)
     statistic = models.likelihood_ratio(labelled, null)
     return ScarTest(
@@ -200,7 +200,7 @@ def scar_test(
     )
 
 
-class _Asked(BaseEstimator):
+class _Arguments(BaseEstimator):
     """The arguments, as the readers of the estimators' take them."""
 
     def __init__(
@@ -219,10 +219,10 @@ class _Asked(BaseEstimator):
 
 
 # Errors name what the user called.
-_Asked.__name__ = "scar_test"
+_Arguments.__name__ = "scar_test"
 
 
-def _check_asked(sample: Sample, labelled: NDArray[np.bool_], known: Any, most_labelled: float) -> None:
+def _check_arguments(sample: Sample, labelled: NDArray[np.bool_], known: Any, most_labelled: float) -> None:
     """Refuse what the test cannot answer."""
     share = float(labelled.mean())
     if sample.negative is not None:
@@ -236,7 +236,7 @@ def _check_asked(sample: Sample, labelled: NDArray[np.bool_], known: Any, most_l
         raise InvalidOption("scar_test(propensity_features=[]): labels that depend on nothing are what is tested.")
 
 
-def _some_rows(sample: Sample, max_rows: int | None, random: Any) -> tuple[Any, NDArray[np.bool_]]:
+def _draw_rows(sample: Sample, max_rows: int | None, random: Any) -> tuple[Any, NDArray[np.bool_]]:
     """The features and labels of at most so many rows, drawn at random, both kinds of labels among them."""
     features, labelled = sample.design.features, sample.labelled
     if max_rows is None or len(labelled) <= max_rows:
@@ -280,16 +280,16 @@ def _read_prior(prior: Any, share: float) -> tuple[float, float] | None:
     return low, high
 
 
-def _simulate(models: LabelModels, null: AtRandom, seeds: Any, n_jobs: int | None) -> NDArray[np.float64]:
+def _simulate(models: LabelModels, null: ScarFit, seeds: Any, n_jobs: int | None) -> NDArray[np.float64]:
     """The statistics of labels drawn at random, one for each seed."""
     shares = np.array_split(seeds, min(4 * effective_n_jobs(n_jobs), len(seeds)))
     parts = Parallel(n_jobs=n_jobs)(delayed(_statistics)(models, null, share) for share in shares)
     return np.concatenate(parts)
 
 
-def _statistics(models: LabelModels, null: AtRandom, seeds: Any) -> NDArray[np.float64]:
+def _statistics(models: LabelModels, null: ScarFit, seeds: Any) -> NDArray[np.float64]:
     out = np.empty(len(seeds))
     for place, seed in enumerate(seeds):
         labelled = models.draw(null, np.random.default_rng(int(seed)))
-        out[place] = models.likelihood_ratio(labelled, models.at_random(labelled, null))
+        out[place] = models.likelihood_ratio(labelled, models.fit_scar(labelled, null))
     return out

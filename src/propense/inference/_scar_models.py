@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from propense._maths.linear import coef_positions
 from propense._maths.logistic import logit, sigmoid
 from propense._solvers import Solution, newton
-from propense.inference._label_risk import Ground, LabelRisk
+from propense.inference._label_risk import LabelRisk, ScarData
 
-__all__ = ["AtRandom", "LabelModels"]
+__all__ = ["LabelModels", "ScarFit"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -30,7 +30,7 @@ _NONE, _INTERCEPT = np.empty(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
 
 
 @dataclass(frozen=True)
-class AtRandom:
+class ScarFit:
     """P(S=1 | x) = c·σ(βᵀx), fitted: β, the log-odds of c, and the risk."""
 
     beta: Vector
@@ -59,14 +59,14 @@ class LabelModels:
     """
 
     def __init__(self, features: Matrix, columns: Index | None, prior: tuple[float, float], most: float = 1.0) -> None:
-        self._ground = Ground(features, _RIDGE, _PROPENSITY_RIDGE)
-        self._free = coef_positions(columns, self._ground.rows.shape[1])
+        self._data = ScarData(features, _RIDGE, _PROPENSITY_RIDGE)
+        self._free = coef_positions(columns, self._data.rows.shape[1])
         self._prior, self._most = prior, min(most, _NEARLY_ALL)
 
-    def at_random(self, labelled: Mask, start: AtRandom | None = None) -> AtRandom:
+    def fit_scar(self, labelled: Mask, start: ScarFit | None = None) -> ScarFit:
         """The first model, with the likeliest c among those that the prior leaves open."""
         if start is None:
-            start = AtRandom(np.zeros(self._ground.rows.shape[1]), 0.0, np.inf)
+            start = ScarFit(np.zeros(self._data.rows.shape[1]), 0.0, np.inf)
         share = float(labelled.mean())
         low, high = (min(share / prior, self._most) for prior in reversed(self._prior))
         if low < high:
@@ -75,20 +75,20 @@ class LabelModels:
             beta, log_odds = found.coef[:-1], float(found.coef[-1])
             frequency = float(sigmoid(log_odds))
             if low <= frequency <= high:
-                return AtRandom(beta, log_odds, found.value)
-            low, start = float(np.clip(frequency, low, high)), AtRandom(beta, log_odds, found.value)
+                return ScarFit(beta, log_odds, found.value)
+            low, start = float(np.clip(frequency, low, high)), ScarFit(beta, log_odds, found.value)
         log_odds = float(logit(low))
         found = self._minimise(labelled, start.beta, log_odds, _NONE)
-        return AtRandom(found.coef, log_odds, found.value)
+        return ScarFit(found.coef, log_odds, found.value)
 
-    def likelihood_ratio(self, labelled: Mask, null: AtRandom) -> float:
+    def likelihood_ratio(self, labelled: Mask, null: ScarFit) -> float:
         """Twice the log-likelihood that e(x) = σ(γᵀx) adds to a constant e, ridges counted; never below 0."""
         found = self._minimise(labelled, null.beta, min(null.log_odds, _FARTHEST), self._free)
         return 2.0 * max(null.risk - found.value, 0.0)
 
-    def draw(self, null: AtRandom, rng: np.random.Generator) -> Mask:
+    def draw(self, null: ScarFit, rng: np.random.Generator) -> Mask:
         """Labels of the first model; both kinds of rows occur."""
-        chance = null.frequency * sigmoid(self._ground.rows @ null.beta)
+        chance = null.frequency * sigmoid(self._data.rows @ null.beta)
         while True:
             labelled = np.asarray(rng.random(len(chance)) < chance)
             if labelled.any() and not labelled.all():
@@ -98,5 +98,5 @@ class LabelModels:
         """The risk at its lowest from (β, constant e), over β and the free places of γ."""
         gamma = np.zeros(len(beta))
         gamma[0] = log_odds
-        risk = LabelRisk(self._ground, labelled, gamma, free)
+        risk = LabelRisk(self._data, labelled, gamma, free)
         return newton(risk, np.concatenate([beta, gamma[free]]), tol=_TOL, max_iter=_STEPS)
