@@ -231,9 +231,9 @@ def test_pipelines_take_weights_with_routing_and_without(data):
         np.testing.assert_array_equal(model.predict_proba(data.X), plain.predict_proba(data.X))
 
 
-def test_a_classifier_that_learns_the_labels_by_heart_is_warned_about(data):
+def test_a_classifier_that_memorises_the_labels_is_warned_about(data):
     for model in (TM, SAREM):
-        with pytest.warns(UserWarning, match="nearly every positive counts as labelled"):
+        with pytest.warns(UserWarning, match="has probably memorised the labels"):
             model(estimator=RandomForestClassifier(random_state=0), max_iter=3).fit(data.X, data.labelled)
 
 
