@@ -62,13 +62,40 @@ def spoilt(description, key, value):
         ("columns", [("age", "category", [1])] * 5),
         ("columns", [["age", "number", []]] * 5),
         ("columns", "age"),
+        ("estimator", None),
+        ("estimator", {"class": "Naive"}),
+        ("preparation", None),
+        ("preparation", {}),
         ("pipeline", None),
         ("pipeline", {"class": "Naive"}),
         ("more", 1),
     ],
 )
 def test_nonsense_is_no_model_of_a_table(clinic, key, value):
-    description = describe_model(fit_table(clinic, "reported", id="patient").model)
+    description = describe_model(fit_table(clinic, "reported", id="patient", method="naive").model)
     assert build_model(description).label == Label("reported", "yes")
     with pytest.raises(ModelFileError):
         build_model(spoilt(description, key, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("medians", None),
+        ("medians", [1.0, 2.0]),
+        ("medians", np.zeros(1)),
+        ("means", np.zeros(1)),
+        ("scales", np.array(["1"] * 4)),
+        ("scales", np.full(4, np.nan)),
+        ("marked", np.array([7])),
+        ("marked", np.array([-1])),
+        ("marked", np.array([0.5])),
+        ("marked", np.empty(0, dtype=int)),
+        ("code", "import os"),
+    ],
+)
+def test_a_preparation_of_other_columns_is_refused(clinic, name, value):
+    description = describe_model(fit_table(clinic, "reported", id="patient", method="naive").model)
+    preparation = spoilt(description["preparation"], name, value)
+    with pytest.raises(ModelFileError, match=r"model of a table that (prepares other|does not prepare)"):
+        build_model(spoilt(description, "preparation", preparation))

@@ -127,7 +127,7 @@ def test_propensity_features_are_columns_of_the_table(clinic):
         name for name, coef in zip(found.model.feature_names, found.estimator.propensity_coef_[0], strict=True) if coef
     ]
     assert used == ["bmi", "bmi missing", "sex=m"]
-    with pytest.raises(InvalidOption, match=r"The propensity feature 'height' is no feature. There are: 'age'"):
+    with pytest.raises(InvalidOption, match=r"feature 'height' is not a feature. The features are: 'age'"):
         fit_table(clinic, "reported", id="patient", propensity_features=["height"])
     with pytest.raises(InvalidOption, match="naive does not fit a propensity"):
         fit_table(clinic, "reported", id="patient", method="naive", propensity_features=["sex"])

@@ -23,7 +23,7 @@ from propense.model_files.columns import (
     restore_columns,
 )
 from propense.model_files.methods import METHODS, learnt_by_method, method_parameters, restore_method
-from propense.model_files.table_models import build_table, describe_table, is_table
+from propense.model_files.table_models import build_table, describe_table, is_table, table_parts
 from propense.model_files.transformers import (
     OUTPUTS,
     SCALERS,
@@ -128,7 +128,7 @@ def summarise(description: Any) -> dict[str, Any]:
 
 def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
     """Of a table, with its label and the kinds of its columns."""
-    facts = summarise(description.get("pipeline"))
+    facts = summarise(table_parts(description)[1])
     try:
         columns = {str(name): str(kind) for name, kind, _ in description["columns"]}
         column, positive, _ = description["label"]

@@ -1,57 +1,91 @@
-"""Models of tables as plain descriptions: a pipeline, and what the columns of the table are."""
+"""Models of tables as plain descriptions: the columns of the table, how they become features, and the estimator."""
 
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
+import numpy as np
 
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
+from propense.model_files.checks import array_of
 from propense.tables import Column, Label, Schema, TableModel
+from propense.tables.preparation import Preparation, prepared_columns
 
-__all__ = ["TABLE", "build_table", "describe_table", "is_table"]
+__all__ = ["TABLE", "build_table", "describe_table", "is_table", "table_parts"]
 
 TABLE = "TableModel"
-_KEYS = {"class", "label", "id", "columns", "pipeline"}
+_KEYS = {"class", "label", "id", "columns", "preparation", "estimator"}
 _KINDS = ("number", "truth", "category")
 
 
 def is_table(description: Any) -> bool:
-    """Whether a description tells of a model of a table."""
+    """Whether a description is of a model of a table."""
     return isinstance(description, dict) and description.get("class") == TABLE
 
 
 def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, Any]]) -> dict[str, Any]:
     """All that a model of a table is, in plain values."""
+    # The numbers of levels are in the columns.
+    preparation = {name: value for name, value in vars(model.preparation).items() if name != "levels"}
     return {
         "class": TABLE,
         "label": (model.label.column, model.label.positive, model.label.negative),
         "id": model.id,
         "columns": [(column.name, column.kind, list(column.levels)) for column in model.schema.columns],
-        "pipeline": describe(
-            Pipeline([("prepare", model.preparation), ("method", model.estimator)]), "this TableModel"
-        ),
+        "preparation": preparation,
+        "estimator": describe(model.estimator, "the estimator of this TableModel"),
     }
 
 
 def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> TableModel:
     """The model of its description."""
-    if description.keys() != _KEYS or not _is_label(description["label"]):
+    preparation, estimator = table_parts(description)
+    if description.keys() - {"pipeline"} | {"preparation", "estimator"} != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
     if not isinstance(description["id"], str | None):
-        raise ModelFileError("it holds a model of a table whose id is no name")
+        raise ModelFileError("it holds a model of a table whose id is not a name")
     columns = description["columns"]
     if not isinstance(columns, list) or not columns or not all(map(_is_column, columns)):
         raise ModelFileError("it holds a model of a table whose columns are not names, kinds and levels")
     schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
-    pipeline = build(description["pipeline"])
-    parts = [each for _, each in pipeline.steps] if isinstance(pipeline, Pipeline) else []
-    if len(parts) != 2 or type(parts[0]) is not ColumnTransformer or not isinstance(parts[1], BasePUClassifier):
+    prepared = _build_preparation(schema, preparation)
+    method = build(estimator)
+    if not isinstance(method, BasePUClassifier) or method.n_features_in_ != len(prepared_columns(schema, prepared)):
+        raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
+    return TableModel(Label(*description["label"]), description["id"], schema, prepared, method)
+
+
+def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:
+    """The descriptions of the preparation and of the estimator, also in files that describe a pipeline for both."""
+    if "pipeline" not in description:
+        return description.get("preparation"), description.get("estimator")
+    try:
+        (_, columns), (_, estimator) = description["pipeline"]["parameters"]["steps"]
+        (_, numbers), _ = columns["fitted"]["transformers_"]
+        imputer, scaler = (part.get("fitted", {}) for _, part in numbers["parameters"]["steps"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ModelFileError("it holds a model of a table that does not prepare its columns") from None
+    names = {"medians": "statistics_", "marked": "marked", "means": "mean_", "scales": "scale_"}
+    facts = {**imputer, **scaler}
+    # Without a number there is nothing to impute or scale, and neither part is fitted.
+    return {
+        name: facts.get(old, np.empty(0, int if name == "marked" else float)) for name, old in names.items()
+    }, estimator
+
+
+def _build_preparation(schema: Schema, facts: Any) -> Preparation:
+    levels = np.array([len(column.levels) for column in schema.columns], dtype=np.int64)
+    if not isinstance(facts, dict) or facts.keys() != {"medians", "marked", "means", "scales"}:
         raise ModelFileError("it holds a model of a table that does not prepare its columns")
-    if parts[0].n_features_in_ != len(schema.columns):
-        raise ModelFileError("it holds a model of a table of other columns than it prepares")
-    return TableModel(Label(*description["label"]), description["id"], schema, *parts)
+    numbers, marked = int((levels == 0).sum()), facts["marked"]
+    whole = array_of("iu", None)(marked, 0) and all(0 <= j < numbers for j in marked)
+    lengths = {"medians": numbers, "means": numbers + len(marked), "scales": numbers + len(marked)} if whole else {}
+    right = [
+        array_of("f", length)(facts[name], 0) and np.isfinite(facts[name]).all() for name, length in lengths.items()
+    ]
+    if not right or not all(right):
+        raise ModelFileError("it holds a model of a table that prepares other columns than it has")
+    return Preparation(levels, **facts)
 
 
 def _is_label(label: Any) -> bool:

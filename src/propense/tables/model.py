@@ -1,16 +1,14 @@
 """A model of a table: what its columns are, how they become features, and the method fitted to them."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.compose import ColumnTransformer
 
 from propense.estimators._base import BasePUClassifier
 from propense.tables.labels import Label
-from propense.tables.preparation import prepared_columns
+from propense.tables.preparation import Preparation, prepared_columns
 from propense.tables.schema import Schema
 
 __all__ = ["ADDED", "Scores", "TableModel", "scores_of"]
@@ -40,8 +38,8 @@ class TableModel:
         The column that names rows.
     schema : Schema
         The columns it was fitted on.
-    preparation : ColumnTransformer
-        Numbers to features; scikit-learn's.
+    preparation : Preparation
+        How the columns become features.
     estimator : estimator
         The method, fitted to the features.
     """
@@ -49,7 +47,7 @@ class TableModel:
     label: Label
     id: str | None
     schema: Schema
-    preparation: ColumnTransformer
+    preparation: Preparation
     estimator: BasePUClassifier
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> NDArray[np.float64]:
@@ -71,10 +69,7 @@ class TableModel:
 
     def prepare(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """The features of rows that the schema has encoded."""
-        with warnings.catch_warnings():
-            # A level not seen in fit counts as none of those seen: known, and said in the documentation.
-            warnings.filterwarnings("ignore", message="Found unknown categories")
-            return np.asarray(self.preparation.transform(matrix), dtype=np.float64)
+        return self.preparation.transform(matrix)
 
 
 def scores_of(estimator: BasePUClassifier, features: Any) -> Scores:

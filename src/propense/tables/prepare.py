@@ -15,7 +15,7 @@ from propense.tables.cells import check_decimal, normalise_decimals
 from propense.tables.column_checks import doubtful_columns
 from propense.tables.labels import Label
 from propense.tables.model import ADDED, TableModel
-from propense.tables.preparation import make_preparation, places_of, prepared_columns
+from propense.tables.preparation import Preparation, places_of, prepared_columns
 from propense.tables.schema import infer_schema
 
 __all__ = ["METHODS", "FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
@@ -122,7 +122,7 @@ def prepare_table(table: Any, columns: Sequence[str], label: Label, options: Fit
     if not schema.columns:
         raise InvalidTable(f"{where} has no column left to learn from.")
     matrix = schema.encode(table, where)
-    preparation = make_preparation(schema).fit(matrix)
+    preparation = Preparation.fit(schema, matrix)
     estimator = _make_estimator(options, prepared_columns(schema, preparation))
     model = TableModel(label, options.id, schema, preparation, estimator)
     features = model.prepare(matrix)
