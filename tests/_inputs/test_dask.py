@@ -160,7 +160,7 @@ def test_nullable_columns_are_numbers_and_na_is_refused(problem):
     ):
         Naive().fit(dd.from_pandas(table, npartitions=3), s)
     words = table.assign(dose="much")
-    with pytest.raises(InvalidFeatures, match=r"The column 'dose' holds values of type .*Encode or leave out"):
+    with pytest.raises(InvalidFeatures, match=r"The column 'dose' contains values of type .*Encode or leave out"):
         Naive().fit(dd.from_pandas(words, npartitions=3), s)
 
 
@@ -203,7 +203,7 @@ def test_labels_that_are_none_are_refused_as_in_memory(problem):
         Naive().fit(as_dask(X), da.from_array(some + (np.arange(300) > 200), chunks=100))
     y = s.astype(float)
     y[[150, 250]] = np.nan
-    with pytest.raises(InvalidLabels, match="no class for 2 rows, the first row 150"):
+    with pytest.raises(InvalidLabels, match="missing in 2 rows, first in row 150"):
         Oracle().fit(as_dask(X), da.from_array(y, chunks=100))
     with pytest.raises(InvalidLabels, match=r"inconsistent numbers of samples: \[300, 299\]"):
         Naive().fit(as_dask(X), da.from_array(s[1:], chunks=100))
@@ -223,20 +223,20 @@ def test_what_is_wrong_is_named(problem):
         bad = X.copy()
         bad[[203, 281], [1, 2]] = value
         for blocks in (as_dask(bad), as_dask(bad, sp.csr_array)):
-            with pytest.raises(InvalidFeatures, match=rf"X holds 2 entries .*{wrong}.*at row 203, column 1"):
+            with pytest.raises(InvalidFeatures, match=rf"X has 2 entries .*{wrong}.*at row 203, column 1"):
                 Naive().fit(blocks, s)
         lazy = Naive().fit(X, s).predict(as_dask(bad))
         with pytest.raises(InvalidFeatures, match=f"{wrong}.*at row [0-9]+ of a block, column [12]"):
             lazy.compute()
     for X_, wrong in (
-        (da.from_array(X.astype(str), chunks=100), "X holds values of type <U"),
+        (da.from_array(X.astype(str), chunks=100), "X contains values of type <U"),
         (da.ones(5), "Expected 2D array, got 1D"),
         (da.ones((5, 0)), "no column"),
         (da.ones((1, 2)), r"Found 1 sample\(s\)"),
     ):
         with pytest.raises(InvalidFeatures, match=wrong):
             Naive().fit(X_, [0, 1])
-    with pytest.raises(InvalidOption, match=r"JERM\(propensity_estimator=…\) cannot be fitted on Dask"):
+    with pytest.raises(InvalidOption, match=r"JERM\(propensity_estimator=…\) cannot be fitted to a Dask"):
         JERM(propensity_estimator=DecisionTreeClassifier()).fit(as_dask(X), s)
 
 
@@ -246,7 +246,7 @@ def test_weights_and_propensities_are_checked(problem):
     weights[270] = -2.0
     with pytest.raises(InvalidWeights, match=r"negative \(-2\) at row 270"):
         Naive().fit(X, s, sample_weight=da.from_array(weights, chunks=100))
-    with pytest.raises(InvalidWeights, match="contains NaN or infinity, in 1 rows"):
+    with pytest.raises(InvalidWeights, match="contains NaN or infinity in 1 rows"):
         Naive().fit(X, s, sample_weight=da.from_array(np.where(weights < 0, np.nan, 1.0), chunks=100))
     with pytest.raises(InvalidWeights, match="type object"):
         Naive().fit(X, s, sample_weight=da.from_array(np.array(["a"] * 300, dtype=object), chunks=100))
@@ -260,7 +260,7 @@ def test_weights_and_propensities_are_checked(problem):
         Naive().fit(X, s, sample_weight=da.from_array(1.0 - s, chunks=100))
     with pytest.raises(InvalidPropensity, match=r"propensity is 1\.5 at row 299"):
         KnownPropensity().fit(X, s, propensity=da.from_array(np.r_[np.full(299, 0.5), 1.5], chunks=100))
-    with pytest.raises(InvalidPropensity, match=f"propensity is 0 at row {s.argmax()}, which is labelled"):
+    with pytest.raises(InvalidPropensity, match=f"propensity is 0 at row {s.argmax()}, but the row is labelled"):
         KnownPropensity().fit(X, s, propensity=da.zeros(300))
 
 

@@ -72,19 +72,19 @@ def test_how_labels_are_written_changes_no_fit(rng):
 REFUSED = {
     "unlabelled after labelled": (["labelled", "unlabelled"], InvalidLabels, "Pass y == 'labelled'"),
     "not flagged": (["flagged", "not flagged"], InvalidLabels, "Pass y == 'flagged'"),
-    "a NaN turned into a word": (np.array(["case", np.nan]), InvalidLabels, "missing value among words"),
-    "dates": (np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), InvalidLabels, "number, a truth value or a word"),
+    "a NaN turned into a word": (np.array(["case", np.nan]), InvalidLabels, "missing value among strings"),
+    "dates": (np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), InvalidLabels, "number, a Boolean or a string"),
     "dates and None": ([datetime.date(2020, 1, 1), None], InvalidLabels, "type date"),
     "bytes": (np.array([b"x", b"y"]), InvalidLabels, "type bytes"),
     "infinite objects": (np.array([1, np.inf], dtype=object), InvalidLabels, "infinity"),
-    "nobody labelled": ([0, 0, 0], NoLabelledInstances, "other way round"),
+    "nobody labelled": ([0, 0, 0], NoLabelledInstances, "only the class 0. .*invert it"),
     "all missing": ([np.nan, np.nan], NoLabelledInstances, "every value is missing"),
     "all None": ([None, None], NoLabelledInstances, "every value is missing"),
-    "everybody labelled": ([1, 1, 1], NoUnlabelledInstances, "no unlabelled instance"),
+    "everybody labelled": ([1, 1, 1], NoUnlabelledInstances, "no unlabelled rows"),
     "everybody yes": (["yes", "yes"], NoUnlabelledInstances, "yes"),
     "three values": ([0, 1, 2], InvalidLabels, "3 values"),
     "three strings": (["a", "b", "c"], InvalidLabels, "a, b, c"),
-    "two values and missing": ([0.0, 1.0, np.nan], InvalidLabels, "beside 2 labels"),
+    "two values and missing": ([0.0, 1.0, np.nan], InvalidLabels, "and 2 labels .* instead of one"),
     "0 and missing": ([0.0, 0.0, np.nan], InvalidLabels, "pass y == 0"),
     "False and missing": ([False, None], InvalidLabels, "pass y == False"),
     "infinity": ([1.0, np.inf, 0.0], InvalidLabels, "infinity"),
@@ -102,9 +102,9 @@ def test_what_is_no_label_is_refused_by_name(case):
 
 
 def test_the_oracle_wants_the_class_of_every_row():
-    with pytest.raises(InvalidLabels, match="no class for 1 rows, the first row 2"):
+    with pytest.raises(InvalidLabels, match="missing in 1 rows, first in row 2"):
         read_classes([1.0, 0.0, np.nan])
-    with pytest.raises(InvalidLabels, match="one class only"):
+    with pytest.raises(InvalidLabels, match="only one class"):
         read_classes([1, 1, 1])
     with pytest.raises(InvalidLabels, match="3 values"):
         read_classes([1, 2, 3])

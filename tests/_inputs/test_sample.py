@@ -119,7 +119,7 @@ def test_a_nan_is_found_and_named(problem):
 
 def test_numbers_whose_squares_overflow_are_refused(problem):
     X, s = problem
-    with pytest.raises(InvalidFeatures, match=r"too large to work with, the first \(1e\+200\) at row 7, column 1"):
+    with pytest.raises(InvalidFeatures, match=r"too large to compute with, the first \(1e\+200\) at row 7, column 1"):
         JERM().fit(bad(X, 1e200), s)
     with pytest.raises(InvalidFeatures, match="Scale the column"):
         JERM().fit(sp.csr_array(bad(X, -1e150)), s)

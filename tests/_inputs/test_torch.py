@@ -40,7 +40,7 @@ def test_a_wrong_entry_is_found_and_named(problem, monkeypatch, block):
         JERM().fit(bad(X, np.nan), s)
     with pytest.raises(InvalidFeatures, match=r"2 entries .* the first \(-inf\) at row 7, column 1"):
         JERM().fit(bad(bad(X, -np.inf), np.inf, 100, 0), s)
-    with pytest.raises(InvalidFeatures, match=r"too large to work with, the first \(1e\+200\) at row 7, column 1"):
+    with pytest.raises(InvalidFeatures, match=r"too large to compute with, the first \(1e\+200\) at row 7, column 1"):
         JERM().fit(bad(X, 1e200), s)
     with pytest.raises(InvalidFeatures, match="NaN"):
         JERM().fit(X, s).predict(bad(X, np.nan))
@@ -155,7 +155,7 @@ WRONG_LABELS = {
     "0, 1 and missing": (
         lambda s: torch.where(torch.arange(150) == 3, torch.nan, s.double()),
         InvalidLabels,
-        "means known to be negative",
+        "would mean a known negative",
     ),
     "infinity": (lambda s: s / 0.0, InvalidLabels, "infinity|every value"),
     "too short": (lambda s: s[:-1], InvalidLabels, r"inconsistent numbers of samples: \[150, 149\]"),
@@ -177,7 +177,7 @@ def test_the_oracle_names_the_first_row_without_a_class(problem):
     X, s = problem
     y = s.double()
     y[[5, 9]] = torch.nan
-    with pytest.raises(InvalidLabels, match="no class for 2 rows, the first row 5"):
+    with pytest.raises(InvalidLabels, match="missing in 2 rows, first in row 5"):
         Oracle().fit(X, y)
 
 
@@ -233,7 +233,7 @@ def test_a_known_propensity_is_read(problem):
 def test_a_classifier_inside_is_refused_with_a_way_out(problem):
     X, s = problem
     for options in ({"estimator": LogisticRegression()}, {"propensity_estimator": LogisticRegression()}):
-        with pytest.raises(InvalidOption, match=r"takes NumPy arrays, and X is a torch tensor. Pass X.cpu\(\).numpy"):
+        with pytest.raises(InvalidOption, match=r"reads NumPy arrays, but X is a torch tensor. Pass X.cpu\(\).numpy"):
             TM(**options).fit(X, s)
     model = JERM(propensity_estimator=LogisticRegression()).fit(X.numpy(), s)
     with pytest.raises(InvalidOption, match="propensity_estimator=None"):

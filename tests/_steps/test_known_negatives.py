@@ -174,7 +174,7 @@ def test_every_method_takes_or_refuses():
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        (DATA.labelled, "is labelled and a known_negative at once"),
+        (DATA.labelled, "is both labelled and a known_negative"),
         (np.full(600, 2), "known_negative is 2 at row 0"),
         (NEGATIVE[:10], "inconsistent numbers of samples"),
         (np.where(NEGATIVE, 1.0, np.nan), "NaN"),
@@ -204,7 +204,7 @@ def test_a_third_value_says_who_is_negative(positive, negative, nothing):
 def test_gaps_among_unlabelled_rows_are_not_taken_for_those():
     y = DATA.labelled.astype(float)
     y[:5] = np.nan
-    with pytest.raises(InvalidLabels, match=r"y holds 0\.0 in \d+ rows and nothing in 5\..*known_negative="):
+    with pytest.raises(InvalidLabels, match=r"y is 0\.0 in \d+ rows and missing in 5\..*known_negative="):
         SAREM().fit(DATA.X, y)
 
 

@@ -238,7 +238,7 @@ def test_a_classifier_that_memorises_the_labels_is_warned_about(data):
 
 
 def test_sparse_features_for_a_dense_classifier_are_one_clear_error(data):
-    with pytest.raises(InvalidFeatures, match=r"takes dense features only. Pass X.toarray\(\)"):
+    with pytest.raises(InvalidFeatures, match=r"accepts only dense features. Pass X.toarray\(\)"):
         TM(estimator=HistGradientBoostingClassifier()).fit(sp.csr_array(data.X), data.labelled)
 
 

@@ -95,7 +95,7 @@ def test_a_row_that_cannot_be_labelled_says_nothing(data):
 WRONG = {
     "above one": (lambda e, s: np.where(np.arange(len(e)) == 3, 1.5, e), "propensity is 1.5 at row 3"),
     "below nought": (lambda e, s: np.where(np.arange(len(e)) == 3, -0.1, e), "propensity is -0.1 at row 3"),
-    "nought where labelled": (lambda e, s: np.where(s, 0.0, e), "which is labelled"),
+    "nought where labelled": (lambda e, s: np.where(s, 0.0, e), "but the row is labelled"),
     "missing": (lambda e, s: np.where(np.arange(len(e)) == 3, np.nan, e), "propensity contains NaN"),
     "too few": (lambda e, s: e[:-1], "inconsistent numbers of samples"),
     "a matrix": (lambda e, s: np.column_stack([e, e]), "must be 1D"),

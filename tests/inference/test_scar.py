@@ -196,7 +196,7 @@ def test_words_promise_no_proof(small):
         ({"max_rows": 0}, InvalidOption, r"scar_test\(max_rows=0\)"),
         ({"max_rows": 1}, InvalidOption, "hold one kind only"),
         ({"propensity_features": [7]}, InvalidOption, r"scar_test\(propensity_features=\[7\]\): there is no column 7"),
-        ({"y": np.zeros(300)}, NoLabelledInstances, "no labelled instance"),
+        ({"y": np.zeros(300)}, NoLabelledInstances, "no labelled rows"),
         ({"y": None}, InvalidLabels, "scar_test requires y"),
         ({"X": np.full((300, 3), np.nan)}, InvalidFeatures, "NaN"),
         ({"X": sp.csr_array((300, 1001))}, InvalidFeatures, "1001 columns"),

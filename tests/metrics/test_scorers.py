@@ -72,7 +72,7 @@ def test_labels_are_those_of_the_fit():
     scores = cross_val_score(Naive(), DATA.X, words, scoring=get_scorer("neg_joint_risk"), cv=3)
     numbers = cross_val_score(Naive(), DATA.X, DATA.labelled, scoring=get_scorer("neg_joint_risk"), cv=3)
     assert scores.mean() == pytest.approx(numbers.mean(), abs=0.05)
-    with pytest.raises(InvalidLabels, match="y holds 7 where False and True"):
+    with pytest.raises(InvalidLabels, match="y contains 7, but the classes are False and True"):
         get_scorer("sar_recall")(Naive().fit(DATA.X, DATA.labelled), DATA.X, 7 * DATA.labelled)
 
 

@@ -582,7 +582,7 @@ def test_columns_chosen_by_a_selector_are_refused(frame, tmp_path):
 
 def half_fitted():
     model = Naive()
-    with pytest.raises(ValueError, match="no labelled instance"):
+    with pytest.raises(ValueError, match="no labelled rows"):
         model.fit(np.eye(3), [0, 0, 0])
     return model
 

@@ -1,4 +1,4 @@
-"""Reading Dask arrays and data frames: what is wrong with a block is found on the block, and only that is brought."""
+"""Reading Dask arrays and data frames: each block is checked where it is, and only a summary comes to the client."""
 
 import math
 import numbers
@@ -33,14 +33,14 @@ __all__ = ["DaskReader"]
 
 
 class DaskReader:
-    """What Dask holds, or can make; the small arrays beside it may be Dask's or the host's."""
+    """Reads Dask arrays and data frames; the one-dimensional inputs may be Dask's or in memory."""
 
     def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> da.Array:
         if reset:
             _refuse_classifiers(estimator)
         dtype = _check_types(X)
         try:
-            # Of a data frame its empty likeness has the names.
+            # The empty sample of a data frame has the column names.
             validate_data(estimator, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
         except ValueError as error:
             raise InvalidFeatures(str(error)) from None
@@ -50,7 +50,7 @@ class DaskReader:
     def read_labels(self, y: Any, features: da.Array, read: LabelReader) -> tuple[da.Array, NDArray[Any]]:
         if not _is_dask(y):
             labelled, classes = HostReader().read_labels(y, features, read)
-            return _beside(features, labelled), classes
+            return _chunked(features, labelled), classes
         rows = _column(y, "y", InvalidLabels)
         summaries: list[LabelSummary] = Blocks(rows).all(label_summary)
         lengths = tuple(summary.rows for summary in summaries)
@@ -63,21 +63,20 @@ class DaskReader:
     def read_numbers(
         self, name: str, title: str, values: Any, features: da.Array, error_type: type[InvalidInput]
     ) -> da.Array:
-        """One finite number per row, from an array or from one number for all."""
         if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
             if not math.isfinite(values):
                 raise error_type(f"{name} is {values}; it must be finite.")
             return hold(da.full(features.shape[0], float(values), chunks=features.chunks[:1]))
         if not _is_dask(values):
-            return _beside(features, HostReader().read_numbers(name, title, values, features, error_type))
+            return _chunked(features, HostReader().read_numbers(name, title, values, features, error_type))
         rows = _column(values, title, error_type)
         if getattr(rows.dtype, "kind", "O") not in "biuf":
-            raise error_type(f"{name} holds values of type {rows.dtype} where numbers are expected.")
+            raise error_type(f"{name} contains values of type {rows.dtype}; it must contain numbers.")
         summaries = Blocks(rows).all(partial(to_numbers, summary=True))
         _check_length(features, sum(length for length, _ in summaries), error_type)
         bad = sum(count for _, count in summaries)
         if bad:
-            raise error_type(f"{name} contains NaN or infinity, in {bad} rows; every row needs a finite number.")
+            raise error_type(f"{name} contains NaN or infinity in {bad} rows; every row needs a finite number.")
         lengths = tuple(length for length, _ in summaries)
         finite = layer(f"propense-numbers-{tokenize(rows.name)}", to_numbers, rows, (lengths,), np.empty(0))
         return hold(finite.rechunk(features.chunks[:1]))
@@ -93,9 +92,9 @@ def _refuse_classifiers(estimator: Any) -> None:
     for name in ("estimator", "propensity_estimator"):
         if getattr(estimator, name, None) is not None:
             raise InvalidOption(
-                f"{type(estimator).__name__}({name}=…) cannot be fitted on Dask's arrays or data frames: the "
-                "classifier inside needs its rows in memory. Fit on a sample, such as X.sample(frac=0.01).compute(); "
-                "the fitted model predicts on Dask's."
+                f"{type(estimator).__name__}({name}=…) cannot be fitted to a Dask array or data frame: the classifier "
+                "needs its rows in memory. Fit to a sample, such as X.sample(frac=0.01).compute(); the fitted model "
+                "can predict on Dask arrays and data frames."
             )
 
 
@@ -104,11 +103,11 @@ def _is_dask(values: Any) -> bool:
 
 
 def _check_types(X: Any) -> np.dtype[Any]:
-    """The type that the entries of X are worked on as, if X is a table of numbers."""
+    """The type to which the entries of X are converted; an error if X is not a table of numbers."""
     if X.ndim != 2:
         raise InvalidFeatures(f"Expected 2D array, got {X.ndim}D array instead: X is a Dask {type(X).__name__}.")
     if X.shape[1] == 0:
-        raise InvalidFeatures("X has no column; at least one feature is required.")
+        raise InvalidFeatures("X has no columns; at least one feature is required.")
     if isinstance(X, da.Array):
         return _float([X.dtype], ["X"])
     return _float(list(X.dtypes), [f"The column {name!r}" for name in X.columns])
@@ -118,7 +117,7 @@ def _blocks(X: Any, read: Callable[[Any], Any], dtype: np.dtype[Any]) -> da.Arra
     """X, read in blocks of all its columns; nothing is computed."""
     width = X.shape[1]
     if not isinstance(X, da.Array):
-        # Planned as one, reading and all, so that files are asked for these columns only.
+        # Part of the data frame's own plan, so that only these columns are read from files.
         return X.map_partitions(read, meta=np.empty((0, width), dtype), enforce_metadata=False)
     X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
     meta = X._meta.astype(dtype) if sp.issparse(X._meta) else np.empty((0, width), dtype)
@@ -126,12 +125,12 @@ def _blocks(X: Any, read: Callable[[Any], Any], dtype: np.dtype[Any]) -> da.Arra
 
 
 def _float(dtypes: Sequence[Any], names: Sequence[str]) -> np.dtype[Any]:
-    """float32 where that holds every entry exactly, else float64."""
+    """float32 if it represents every entry exactly, otherwise float64."""
     for dtype, name in zip(dtypes, names, strict=True):
         if getattr(dtype, "kind", "O") not in "biuf":
             raise InvalidFeatures(
-                f"{name} holds values of type {dtype} where numbers are expected. Encode or leave out what is none, "
-                "and convert numbers kept as something else, for instance with astype('float64')."
+                f"{name} contains values of type {dtype}; X must contain numbers. Encode or leave out categories, "
+                "and convert numbers stored as another type, for example with astype('float64')."
             )
     kinds = [np.dtype(getattr(dtype, "numpy_dtype", dtype)) for dtype in dtypes]
     exact = all(kind.kind == "f" and kind.itemsize <= 4 for kind in kinds)
@@ -139,7 +138,7 @@ def _float(dtypes: Sequence[Any], names: Sequence[str]) -> np.dtype[Any]:
 
 
 def _known(features: da.Array, read: BlockOfX) -> da.Array:
-    """The features, finite, in blocks of known length none of which is empty."""
+    """The features, finite, in blocks of known length, none of them empty."""
     if _is_here(features):
         features = features.persist()
     blocks = Blocks(features).all(read.summary)
@@ -154,7 +153,7 @@ def _known(features: da.Array, read: BlockOfX) -> da.Array:
 
 
 def _is_here(features: da.Array) -> bool:
-    """Whether the graph holds the entries themselves, which a cluster should be sent once and not for every pass."""
+    """Whether the graph contains the entries themselves, which should be sent to a cluster once, not in every pass."""
     nodes = dict(features.__dask_graph__()).values()
     values = (getattr(node, "value", node) for node in nodes)
     return sum(getattr(value, "nbytes", 0) for value in values if isinstance(value, np.ndarray)) > 1 << 20
@@ -188,5 +187,6 @@ def _check_length(features: da.Array, length: int, error_type: type[InvalidInput
         raise error_type(f"Found input variables with inconsistent numbers of samples: [{features.shape[0]}, {length}]")
 
 
-def _beside(features: da.Array, rows: NDArray[Any]) -> da.Array:
+def _chunked(features: da.Array, rows: NDArray[Any]) -> da.Array:
+    """Rows in memory as a Dask array with the chunks of X."""
     return hold(da.from_array(rows, chunks=features.chunks[:1], name=False))

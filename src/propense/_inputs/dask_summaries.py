@@ -1,4 +1,4 @@
-"""What is told of one block of a Dask array: the little that the client needs to know of it."""
+"""Summaries of one block of a Dask array: the little that the client needs to know about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._inputs.labels import Gaps, missing_values
-from propense._inputs.reader import LARGEST
-from propense.errors import InvalidFeatures
+from propense._inputs.reader import LARGEST, invalid_entries
 
 __all__ = [
     "BlockOfX",
@@ -22,13 +21,13 @@ __all__ = [
     "to_numbers",
 ]
 
-# Two values are expected; what has so many in one block is no label.
+# Two values are expected; a column with this many in one block does not contain labels.
 _MOST_VALUES = 1000
 
 
 @dataclass(frozen=True)
 class FeatureSummary:
-    """The rows of a block, how many entries are not finite or too large, and the row, column and value of the first."""
+    """A block's rows, its entries that are not finite or too large, and the row, column and value of the first one."""
 
     rows: int
     infinite: int = 0
@@ -52,7 +51,7 @@ class BlockOfX:
 
     def summary(self, block: Any) -> FeatureSummary:
         entries = block.data if sp.issparse(block) else block
-        # NaN, inf and what is too large show in the extremes, which take no memory to find.
+        # NaN, inf and values that are too large show in the extremes, which take no memory to find.
         if entries.size == 0 or max(float(entries.max()), -float(entries.min())) < LARGEST:
             return FeatureSummary(block.shape[0])
         infinite = ~np.isfinite(entries)
@@ -67,7 +66,7 @@ class BlockOfX:
         return FeatureSummary(block.shape[0], int(infinite.sum()), int(large.sum()), first)
 
     def checked(self, block: Any) -> Any:
-        """A block, where it is finite."""
+        """A block, converted; an error if it is not finite."""
         block = self.convert(block)
         self.refuse([self.summary(block)], " of a block")
         return block
@@ -84,22 +83,12 @@ class BlockOfX:
                 break
             start += block.rows
         row, column, value = block.first or (0, 0, np.nan)
-        name = f"column {column}" if self.names is None else f"column {self.names[column]!r}"
-        wrong, way_out = {
-            "infinite": (
-                "entries that are NaN or infinite",
-                "Impute or drop them, for instance with sklearn.impute.SimpleImputer.",
-            ),
-            "large": ("entries whose squares are too large to work with", "Scale the column."),
-        }[kind]
-        raise InvalidFeatures(
-            f"X holds {count} {wrong}, the first ({value}) at row {start + row}{of}, {name}. {way_out}"
-        )
+        raise invalid_entries(count, value, f"{start + row}{of}", column, infinite=kind == "infinite", names=self.names)
 
 
 @dataclass(frozen=True)
 class LabelSummary:
-    """The rows of a block of y, its distinct values, how many are missing, and the first of these."""
+    """The rows of a block of y, its distinct values, the number of missing ones, and the first row with one."""
 
     rows: int
     values: NDArray[Any]
@@ -116,7 +105,7 @@ def label_summary(y: Any) -> LabelSummary:
 
 
 def stand_in(blocks: Sequence[LabelSummary]) -> tuple[NDArray[Any], Gaps | None]:
-    """A short y of the same distinct values, with a missing one if there are any, and where those are."""
+    """A short y with the same distinct values, one of them missing if any is, and the number and place of those."""
     kinds = {block.values.dtype.kind for block in blocks if len(block.values)}
     values = [block.values for block in blocks if len(block.values) or not kinds]
     y = _distinct(np.concatenate([each.astype(object) for each in values] if len(kinds) > 1 else values))
@@ -135,7 +124,7 @@ def stand_in(blocks: Sequence[LabelSummary]) -> tuple[NDArray[Any], Gaps | None]
 
 
 def is_labelled(y: Any, *, label: Any) -> NDArray[np.bool_]:
-    """Where a block of y holds the label."""
+    """Which rows of a block of y are labelled."""
     y = np.asarray(y)
     present = ~missing_values(y)
     labelled = np.zeros(len(y), dtype=bool)
@@ -144,16 +133,16 @@ def is_labelled(y: Any, *, label: Any) -> NDArray[np.bool_]:
 
 
 def to_numbers(values: Any, *, summary: bool = False) -> Any:
-    """A block as float64; of its summary, the rows and how many of them are not finite."""
+    """A block as float64, or as a summary: the number of rows, and of those that are not finite."""
     values = np.asarray(values, dtype=np.float64)
     return (len(values), int((~np.isfinite(values)).sum())) if summary else values
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """The distinct values, in order where there is one."""
+    """The distinct values, in order if they have one."""
     if values.dtype.kind != "O":
         return np.unique(values)
-    # By type too: 1 and True are equal. What cannot be hashed is no label either, and its type tells.
+    # By type too, since 1 and True are equal. A value that cannot be hashed is not a label; one of each type is kept.
     found = {(type(value), value if value.__hash__ else None): value for value in values}
     out = np.empty(len(found), dtype=object)
     out[:] = list(found.values())

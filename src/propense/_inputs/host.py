@@ -1,4 +1,4 @@
-"""Reading what lies in this process's memory: arrays, lists, data frames, SciPy's sparse matrices."""
+"""Reading what is in this process's memory: arrays, lists, data frames, SciPy's sparse matrices."""
 
 import numbers
 from collections.abc import Callable
@@ -11,24 +11,24 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import LARGEST, place
+from propense._inputs.reader import LARGEST, invalid_entries
 from propense._maths.arrays import to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
 __all__ = ["HostReader"]
 
-# Rows looked at together where something is wrong with them.
+# Rows checked at a time when an invalid entry is located.
 _BLOCK = 4096
 
 
 class HostReader:
-    """What NumPy and scikit-learn can read."""
+    """Reads what NumPy and scikit-learn can read."""
 
     def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         if sp.issparse(X) and not get_tags(estimator).input_tags.sparse:
             raise InvalidFeatures(
-                f"X is sparse, and a classifier inside this {type(estimator).__name__} takes dense features only. Pass "
-                "X.toarray(), or another estimator or propensity_estimator."
+                f"X is sparse, but a classifier inside this {type(estimator).__name__} accepts only dense features. "
+                "Pass X.toarray(), or another estimator or propensity_estimator."
             )
         try:
             features = validate_data(
@@ -36,7 +36,7 @@ class HostReader:
                 X,
                 reset=reset,
                 accept_sparse="csr",
-                # float32 stays float32 in memory; Designs read it block by block as float64.
+                # float32 stays float32 in memory; a Design reads it block by block as float64.
                 dtype=(np.float64, np.float32),
                 ensure_all_finite=False,
                 ensure_min_samples=2 if reset else 1,
@@ -54,7 +54,6 @@ class HostReader:
     def read_numbers(
         self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]
     ) -> NDArray[np.float64]:
-        """One finite number per row, from an array or from one number for all."""
         values = to_host(values)
         if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
             values = np.full(features.shape[0], values)
@@ -74,24 +73,22 @@ class HostReader:
 
 def _check_finite(estimator: Any, features: Any) -> None:
     entries = features.data[:, np.newaxis] if sp.issparse(features) else features
-    # NaN, inf and what is too large show in the extremes, which take no memory to find.
+    # NaN, inf and values that are too large show in the extremes, which take no memory to find.
     if entries.size == 0 or max(float(entries.max()), -float(entries.min())) < LARGEST:
         return
-    wrong, where = _find(lambda block: ~np.isfinite(block), entries)
-    what = f"{wrong} entries that are NaN or infinite, the first"
-    way_out = "Impute or drop them, for instance with sklearn.impute.SimpleImputer."
-    if not wrong:
-        wrong, where = _find(lambda block: np.abs(block) >= LARGEST, entries)
-        what = f"{wrong} entries whose squares are too large to work with, the first"
-        way_out = "Scale the column."
+    infinite, where = _find(lambda block: ~np.isfinite(block), entries)
+    large = 0
+    if not infinite:
+        large, where = _find(lambda block: np.abs(block) >= LARGEST, entries)
     value = entries[where]
     if sp.issparse(features):
         where = features.tocoo().row[where[0]], features.indices[where[0]]
-    raise InvalidFeatures(f"X holds {what} ({value}) at {place(estimator, *where)}. {way_out}")
+    names = getattr(estimator, "feature_names_in_", None)
+    raise invalid_entries(infinite or large, value, *where, infinite=infinite > 0, names=names)
 
 
 def _find(bad: Callable[[NDArray[Any]], NDArray[np.bool_]], entries: NDArray[Any]) -> tuple[int, tuple[int, int]]:
-    """How many entries are bad, and where the first is; block by block, since X may be larger than memory."""
+    """The number of bad entries and the place of the first; block by block, since X may be larger than memory."""
     count, first = 0, (-1, -1)
     for start in range(0, len(entries), _BLOCK):
         found = np.argwhere(bad(entries[start : start + _BLOCK]))

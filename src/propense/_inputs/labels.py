@@ -1,4 +1,4 @@
-"""The one reader of y: who is labelled, and what the two classes are called."""
+"""The one reader of y: which rows are labelled, and what the two classes are called."""
 
 import numbers
 from collections.abc import Callable
@@ -23,37 +23,37 @@ __all__ = [
     "separate_known_negatives",
 ]
 
-# How many values of y are missing, and the first such row.
+# The number of missing values of y, and the first row with one.
 Gaps = tuple[int, int]
-# y → (who is labelled, the two classes). Of a y that is elsewhere its distinct values stand for it, a missing one among
-# them if there are any; the gaps then say what they cannot.
+# y → (which rows are labelled, the two classes). A y that is not in memory is represented by its distinct values,
+# with one missing if any is; the gaps then say how many are missing, and where.
 LabelReader = Callable[[Any, Gaps | None], tuple[NDArray[np.bool_], NDArray[Any]]]
 
-# What NumPy makes of a missing value among strings, and how a word is denied.
+# How NumPy writes a missing value among strings, and the prefixes that negate a word.
 _WORDS_FOR_MISSING = {"nan", "None", "<NA>", "NaT"}
-_DENIALS = ("un", "not", "non", "no")
-# Letters of a value that an error shows.
+_NEGATIONS = ("un", "not", "non", "no")
+# The most characters of a value that an error shows.
 _LONGEST = 40
 
 
 def read_labels(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Who is labelled, and the two classes, the labelled one last.
+    """Which rows are labelled, and the two classes, the labelled one last.
 
-    Two values: the larger is the label ({0, 1}, {−1, 1}, {False, True}, {"no", "yes"}). One value beside missing
-    ones (NaN, None, pandas NA, an empty string): that value is the label, and the other class is 0, False or "".
+    The larger of two values is the label ({0, 1}, {−1, 1}, {False, True}, {"no", "yes"}). If y has missing values (NaN,
+    None, pandas NA, an empty string) and one other, the latter is the label, and the other class is 0, False or "".
     """
     y, missing, values = _read_values(y)
-    classes = _beside_missing(values) if missing.any() else _two_labels(y, values)
+    classes = _classes_with_missing(values) if missing.any() else _two_labels(y, values)
     labelled = np.zeros(len(y), dtype=bool)
     labelled[~missing] = y[~missing] == classes[1]
     return labelled, classes
 
 
 def separate_known_negatives(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
-    """y in two values, and who is known to be negative: of two values beside missing ones the smaller says so.
+    """y in two values, and which rows are known negatives: if y has two values and missing ones, those of the smaller.
 
-    Other y are returned as they are. Negatives that outnumber the missing values may be unlabelled rows of a table with
-    gaps, and are refused.
+    Any other y is returned unchanged. More known negatives than missing values are an error, since they may be
+    unlabelled rows of a table with gaps.
     """
     array = _as_array(y)
     if getattr(array, "ndim", 1) != 1:
@@ -65,35 +65,35 @@ def separate_known_negatives(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     negative[negative] = array[~missing] == values[0]
     if negative.sum() > missing.sum():
         raise InvalidLabels(
-            f"y holds {_shown(values[0])} in {int(negative.sum())} rows and nothing in {int(missing.sum())}. Beside "
-            f"missing values, which mean unlabelled, {_shown(values[0])} means known to be negative. If it does, "
-            "make it missing and tell fit by known_negative=; if it means unlabelled, make it missing as well."
+            f"y is {_shown(values[0])} in {int(negative.sum())} rows and missing in {int(missing.sum())}. Missing "
+            f"means unlabelled, so {_shown(values[0])} would mean a known negative. If it does, set these rows to "
+            "missing and pass them as `known_negative=`. If it means unlabelled, set these rows to missing too."
         )
     return np.where(missing, values[0], array).astype(values.dtype), negative
 
 
 def read_classes(y: Any, gaps: Gaps | None = None) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Who is positive, and the two classes, the positive one (the larger) last; every row must have one."""
+    """Which rows are positive, and the two classes, the positive one (the larger) last; every row must have a class."""
     y, missing, values = _read_values(y)
     if missing.any():
         count, first = (int(missing.sum()), int(missing.argmax())) if gaps is None else gaps
         raise InvalidLabels(
-            f"y holds no class for {count} rows, the first row {first}. The oracle is fitted on the true class of "
-            "every row; drop the others, or use a method for unlabelled data."
+            f"y is missing in {count} rows, first in row {first}. Oracle needs the true class of every row. Drop these "
+            "rows, or use a method for unlabelled data."
         )
     if len(values) == 1:
-        raise InvalidLabels(f"y holds one class only ({values[0]}) where the oracle needs both.")
+        raise InvalidLabels(f"y has only one class ({values[0]}). Oracle needs rows of both classes.")
     _check_two(y, values)
     return y == values[1], values
 
 
 def read_labels_as(y: Any, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
-    """Who is of the second class, where the two are known, as they are from a fit; a missing value is the first."""
+    """Which rows are of the second of two known classes, such as those of a fit; a missing value means the first."""
     y, missing, values = _read_values(y)
-    strange = [value for value in values.tolist() if value not in classes.tolist()]
-    if strange:
+    unknown = [value for value in values.tolist() if value not in classes.tolist()]
+    if unknown:
         raise InvalidLabels(
-            f"{name} holds {_shown(strange[0])} where {_shown(classes[0])} and {_shown(classes[1])} are the classes."
+            f"{name} contains {_shown(unknown[0])}, but the classes are {_shown(classes[0])} and {_shown(classes[1])}."
         )
     labelled = np.zeros(len(y), dtype=bool)
     labelled[~missing] = y[~missing] == classes[1]
@@ -101,7 +101,7 @@ def read_labels_as(y: Any, classes: NDArray[Any], name: str = "y") -> NDArray[np
 
 
 def fill_missing(y: Any, value: Any) -> Any:
-    """y with `value` where it is missing."""
+    """y with missing values replaced by `value`."""
     y = _as_array(y)
     missing = missing_values(y)
     if not missing.any():
@@ -112,7 +112,7 @@ def fill_missing(y: Any, value: Any) -> Any:
 
 
 def _read_values(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[Any]]:
-    """y as an array, where it is missing, and its distinct values in order."""
+    """y as an array, a mask of its missing values, and its distinct values in order."""
     try:
         y = column_or_1d(_as_array(y), warn=True)
     except ValueError as error:
@@ -128,35 +128,35 @@ def _read_values(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[Any]]
 
 
 def _check_kinds(kinds: set[type]) -> None:
-    """Refuse values that are no labels, or not comparable with each other."""
+    """Refuse values that cannot be labels, or cannot be compared with each other."""
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     words = [kind for kind in kinds if issubclass(kind, str)]
     if not all(kind in words or issubclass(kind, numbers.Real | np.bool_) for kind in kinds):
-        raise InvalidLabels(f"y holds values of type {names}. A label is a number, a truth value or a word.")
+        raise InvalidLabels(f"y contains values of type {names}. A label must be a number, a Boolean or a string.")
     if words and len(kinds) > 1:
-        raise InvalidLabels(f"y mixes values that cannot be compared: {names}. Use one type.")
+        raise InvalidLabels(f"y mixes types that cannot be compared: {names}. Use one type.")
 
 
 def _two_labels(y: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """The classes of a y in which nothing is missing."""
+    """The classes of a y without missing values."""
     if len(values) == 1 and _looks_unlabelled(values[0]):
         raise NoLabelledInstances(
-            f"y holds no labelled instance, only the class {values[0]}. Is y perhaps the other way round?"
+            f"y has no labelled rows, only the class {values[0]}. If it marks the unlabelled rows, invert it."
         )
     if len(values) < 2:
         raise NoUnlabelledInstances(
-            f"y holds no unlabelled instance, only the class {', '.join(map(str, values))}. "
-            "Unlabelled rows carry a second value, such as 0, or none (NaN, None, empty)."
+            f"y has no unlabelled rows, only the class {', '.join(map(str, values))}. "
+            "Give unlabelled rows a second value, such as 0, or leave them missing (NaN, None, empty)."
         )
     _check_two(y, values)
     if y.dtype.kind == "U" and not _WORDS_FOR_MISSING.isdisjoint(values.tolist()):
         raise InvalidLabels(
-            f"y holds the words {str(values[0])!r} and {str(values[1])!r}, one of which is what NumPy writes for a "
-            "missing value among words. Pass a list, a data frame column or an object array, or True and False."
+            f"y contains the strings {str(values[0])!r} and {str(values[1])!r}. NumPy writes one of them for a missing "
+            "value among strings. Pass a list, a data frame column or an object array, or True and False."
         )
-    if _denies(values[1], values[0]):
+    if _negates(values[1], values[0]):
         raise InvalidLabels(
-            f"Of two values the larger is the label, and {str(values[1])!r} comes after {str(values[0])!r}. "
+            f"The larger of two values is the label, and {str(values[1])!r} comes after {str(values[0])!r}. "
             f"Pass y == {str(values[0])!r}."
         )
     return values
@@ -166,53 +166,51 @@ def _check_two(y: NDArray[Any], values: NDArray[Any]) -> None:
     if len(values) > 2:
         shown = ", ".join(map(_shown, values[:4])) + (", …" if len(values) > 4 else "")
         raise InvalidLabels(
-            f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y holds "
-            f"{len(values)} values ({shown}) where two are expected, one for labelled and one for unlabelled. "
-            "Rows known to be negative are told to fit by known_negative=."
+            f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y has "
+            f"{len(values)} values ({shown}) instead of two, one for labelled and one for unlabelled rows. "
+            "Pass known negatives as `known_negative=`."
         )
 
 
-def _beside_missing(values: NDArray[Any]) -> NDArray[Any]:
-    """The classes of a y in which some values are missing."""
+def _classes_with_missing(values: NDArray[Any]) -> NDArray[Any]:
+    """The classes of a y with missing values."""
     if len(values) == 0:
-        raise NoLabelledInstances(
-            "y holds no labelled instance: every value is missing, and with it the positive class."
-        )
+        raise NoLabelledInstances("y has no labelled rows: every value is missing.")
     if len(values) > 1:
         shown = ", ".join(map(_shown, values[:4]))
         raise InvalidLabels(
-            f"y holds missing values beside {len(values)} labels ({shown}) where one is expected. "
-            "Missing means unlabelled; if a value means unlabelled too, make it missing as well. If one means known to "
-            "be negative, make it missing and tell fit by known_negative=."
+            f"y has missing values and {len(values)} labels ({shown}) instead of one. Missing values mean unlabelled. "
+            "If another value means unlabelled too, set it to missing. If one means a known negative, set it to "
+            "missing and pass those rows as `known_negative=`."
         )
     value = values[0].item() if isinstance(values[0], np.generic) else values[0]
     if _looks_unlabelled(value):
         raise InvalidLabels(
-            f"y holds only {value} and missing values, so {value} would mean labelled. If it does, pass y == {value}."
+            f"y has only {value} and missing values, so {value} would mean labelled. If it does, pass y == {value}."
         )
     return np.array([type(value)(), value], dtype=None if values.dtype.kind == "O" else values.dtype)
 
 
 def _shown(value: Any) -> str:
-    """A value in an error: one line, and not a page of it."""
+    """A value as an error shows it: one short line."""
     text = " ".join(str(value).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _looks_unlabelled(value: Any) -> bool:
-    """Whether a value would usually mean 'no label': 0, False, −1, an empty string."""
+    """Whether a value usually means 'no label': 0, False, −1, an empty string."""
     return bool(value in ("", 0) or value == -1)
 
 
-def _denies(word: Any, other: Any) -> bool:
-    """Whether one word is the denial of another: unlabelled of labelled, not flagged of flagged."""
+def _negates(word: Any, other: Any) -> bool:
+    """Whether one word negates another: unlabelled and labelled, not flagged and flagged."""
     if not (isinstance(word, str) and isinstance(other, str)) or not word.lower().endswith(other.lower()):
         return False
-    return word[: len(word) - len(other)].lower().rstrip(" -_") in _DENIALS
+    return word[: len(word) - len(other)].lower().rstrip(" -_") in _NEGATIONS
 
 
 def _as_array(y: Any) -> Any:
-    """Lists as arrays that keep their values: NumPy would write None and NaN beside strings as words."""
+    """Lists as arrays that keep their values: among strings, NumPy would turn None and NaN into strings."""
     y = to_host(y)
     if not isinstance(y, list | tuple):
         return np.asarray(y) if hasattr(y, "__array__") else y
@@ -224,7 +222,7 @@ def _as_array(y: Any) -> Any:
 
 
 def missing_values(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where y holds NaN, None, pandas NA or an empty string."""
+    """Where y is NaN, None, pandas NA or an empty string."""
     if y.dtype.kind == "f":
         return np.asarray(np.isnan(y))
     if y.dtype.kind == "U":
@@ -235,5 +233,5 @@ def missing_values(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas NA is known by its type's name: it has no truth value, and pandas is no dependency.
+    # pandas NA is recognised by the name of its type: it has no truth value, and pandas is not a dependency.
     return value is None or type(value).__name__ == "NAType" or bool(value != value) or bool(value == "")

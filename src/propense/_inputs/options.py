@@ -1,4 +1,4 @@
-"""Constructor arguments: what each may be, said once per estimator and checked when it is used."""
+"""Constructor arguments: each estimator declares what they may be, and fit checks them."""
 
 import math
 import numbers
@@ -18,7 +18,7 @@ class Option(Protocol):
     """What an argument may be; `str(option)` completes the sentence 'must be …'."""
 
     def allows(self, value: Any) -> bool:
-        """Whether the value will do."""
+        """Whether the value is allowed."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number between two bounds, both allowed, or None where that has a meaning."""
+    """A finite number between two bounds, inclusive, or None if `optional`."""
 
     low: float
     high: float = math.inf
@@ -55,7 +55,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number ≥ 1, or another least one, or None where that has a meaning."""
+    """A whole number of at least `low`, or None if `optional`."""
 
     optional: bool = False
     low: int = 1
@@ -82,7 +82,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Seed:
-    """What scikit-learn takes for a source of random numbers."""
+    """What scikit-learn accepts as `random_state`."""
 
     def allows(self, value: Any) -> bool:
         if isinstance(value, bool):
@@ -96,7 +96,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class ClassifierOption:
-    """A classifier that can be fitted to weighted rows and says how sure it is, or None for our own."""
+    """A classifier with predict_proba that can be fitted to weighted rows, or None for our own."""
 
     def allows(self, value: Any) -> bool:
         last = value.steps[-1][1] if isinstance(value, Pipeline) and value.steps else value
@@ -111,7 +111,7 @@ class ClassifierOption:
 
 
 def check_options(estimator: Any, options: dict[str, Option]) -> None:
-    """Raise for the first argument of `estimator` that is not what it may be."""
+    """Raise an error for the first argument of `estimator` that is not allowed."""
     for name, option in options.items():
         value = getattr(estimator, name)
         if not option.allows(value):

@@ -1,4 +1,4 @@
-"""Who reads what a user passes: chosen by where the feature matrix lives."""
+"""What the readers of every kind of input share; where the feature matrix lives decides which one is used."""
 
 from typing import Any, Protocol
 
@@ -6,34 +6,39 @@ from numpy.typing import NDArray
 
 from propense._inputs.labels import LabelReader
 from propense._maths.arrays import Rows
-from propense.errors import InvalidInput
+from propense.errors import InvalidFeatures, InvalidInput
 
-__all__ = ["LARGEST", "Reader", "place"]
+__all__ = ["LARGEST", "Reader", "invalid_entries"]
 
-# Sums of squares of anything smaller stay far inside float64.
+# Sums of squares of smaller numbers stay well within float64.
 LARGEST = 1e100
 
 
 class Reader(Protocol):
-    """Checks of one kind of input; what it returns lives where the features live."""
+    """Checks one kind of input; what it returns lives where the features live."""
 
     def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> Any:
-        """The features, finite, float64 or float32: what `as_design` takes.
+        """The features, finite, float64 or float32, as `as_design` takes them.
 
-        With `reset`, as in fit, the estimator learns the number and names of the columns, else they are compared.
+        With `reset`, as in fit, the estimator learns the number and names of the columns; otherwise they are compared.
         """
 
     def read_labels(self, y: Any, features: Any, read: LabelReader) -> tuple[Rows, NDArray[Any]]:
-        """Who is labelled, and the two classes."""
+        """Which rows are labelled, and the two classes."""
 
     def read_numbers(self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]) -> Rows:
-        """One finite number per row, from an array or from one number for all."""
+        """One finite number per row, from an array or from one number for all rows."""
 
     def keep(self, mask: Rows, *arrays: Rows | None) -> list[Any]:
-        """The numbers of the rows of a mask, then those of each array; None stays None."""
+        """The numbers of the rows of a mask, then those rows of each array; None stays None."""
 
 
-def place(estimator: Any, row: int, column: int) -> str:
-    """Where an entry stands, in words."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return f"row {row}, " + (f"column {column}" if names is None else f"column {names[column]!r}")
+def invalid_entries(
+    count: int, value: Any, row: Any, column: int, *, infinite: bool, names: NDArray[Any] | None = None
+) -> InvalidFeatures:
+    """The error for entries of X that are not finite or, if all are, too large; value and place are of the first."""
+    wrong, advice = "whose squares are too large to compute with", "Scale the column."
+    if infinite:
+        wrong, advice = "that are NaN or infinite", "Drop or impute them, for example with sklearn's SimpleImputer."
+    name = column if names is None else repr(names[column])
+    return InvalidFeatures(f"X has {count} entries {wrong}, the first ({value}) at row {row}, column {name}. {advice}")

@@ -1,4 +1,4 @@
-"""The only validation: what a user passes to fit or predict, read once."""
+"""The only validation: what a user passes to fit or predict is read once, here."""
 
 import numbers
 from collections.abc import Callable, Sequence
@@ -45,17 +45,17 @@ class Sample:
     design : Design of shape (n, p)
         The features, intercept included.
     labelled : bool Rows of length n
-        Who carries the label.
+        Which rows are labelled.
     weights : Rows of length n, or None
-        What each row counts for; None is 1 for all. Never 0: such rows are left out.
+        The weight of each row; None means 1 for all. Never 0: such rows are left out.
     rows : int Rows of length n, or None
-        The number of each row in what the user passed; None when none was left out.
+        The number of each row in what the user passed; None if no row was left out.
     propensity : Rows of length n, or None
-        e(x), where the user knows it.
+        e(x), if the user passed it.
     propensity_columns : int ndarray, or None
-        The features that e may depend on; None is all.
+        The features that e may depend on; None means all.
     negative : bool Rows of length n, or None
-        Who is known to be negative; None where nobody is.
+        Which rows are known to be negative; None if there are none.
     """
 
     design: Design
@@ -68,12 +68,12 @@ class Sample:
 
     @property
     def unlabelled(self) -> Any:
-        """Of whom nothing is known: neither labelled nor known to be negative."""
+        """The rows of unknown class: neither labelled nor known to be negative."""
         return ~self.labelled if self.negative is None else ~(self.labelled | self.negative)
 
     @property
     def is_complete(self) -> bool:
-        """Whether the class of every row that counts is known: it is labelled or a known negative."""
+        """Whether every row (of positive weight) is labelled or a known negative."""
         return self.negative is not None and self.weight_of(self.unlabelled) == 0.0
 
     def expected(self, a: Any, b: Any, log_unknown: float = 0.0) -> Any:
@@ -91,18 +91,18 @@ class Sample:
         return self.mean(self.expected(a, b, log_unknown))
 
     def row_numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The user's row numbers for ours."""
+        """The numbers of our rows in what the user passed."""
         return index if self.rows is None else self.design.pick(self.rows, index)
 
     def log_odds(self, predictor: Predictor) -> Any:
-        """What a predictor says of every row."""
+        """The log-odds that a predictor gives every row."""
         return self.design.hold(predictor.log_odds(self.design))
 
     def among(self, mask: Any) -> tuple[Design, Any, Any]:
         """The design, labels and weights of the rows of a mask.
 
-        A minority is copied out, if that may be; a majority stays in place and the other rows weigh 0, which takes no
-        memory.
+        A minority is copied, if the design allows; a majority stays in place and the other rows get weight 0, which
+        takes no memory.
         """
         if not self.design.movable or 2 * int(mask.sum()) > self.design.shape[0]:
             return self.design, self.labelled, as_float(mask) if self.weights is None else self.weights * mask
@@ -110,7 +110,7 @@ class Sample:
         return self.design.take(mask), self.labelled[mask], weights
 
     def subset(self, mask: Any) -> "Sample":
-        """The sample of the rows of a mask, as in `among`; nothing is known of their propensity."""
+        """The sample of the rows of a mask, as in `among`, without a known propensity."""
         design, labelled, weights = self.among(mask)
         negative = None
         if self.negative is not None and bool((self.negative & mask).any()):
@@ -118,7 +118,7 @@ class Sample:
         return Sample(design, labelled, weights, None, None, self.propensity_columns, negative)
 
     def reweighted(self, weights: Any) -> "Sample":
-        """The same rows with other weights, those of weight 0 left out."""
+        """The same rows with other weights; rows of weight 0 are left out."""
         kept = weights > 0
         if bool(kept.all()):
             return replace(self, weights=weights)
@@ -131,16 +131,16 @@ class Sample:
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights: the number of rows where there are none."""
+        """The sum of the weights; the number of rows without weights."""
         return float(self.design.shape[0] if self.weights is None else self.weights.sum())
 
     def gather(self, function: Callable[..., Sequence[Any]], *rows: Any) -> list[NDArray[Any]]:
-        """`Design.gather` with the weights as the last of the rows, 1 where there are none."""
+        """`Design.gather` with the weights as the last of the rows, 1 without weights."""
         weights = as_float(self.labelled) * 0.0 + 1.0 if self.weights is None else self.weights
         return self.design.gather(function, *rows, weights)
 
     def weight_of(self, values: Any) -> float:
-        """Σ wᵢ·valueᵢ; of a mask, the weight of its rows."""
+        """Σ wᵢ·valueᵢ; for a mask, the weight of its rows."""
         return float((values if self.weights is None else self.weights * values).sum())
 
     def mean(self, values: Any) -> float:
@@ -172,27 +172,25 @@ def read_sample(
     columns = _read_columns(estimator)
     sample = Sample(as_design(features), labelled, weights, None, propensity, columns, negative)
     if weights is not None and not bool((weights > 0).all()):
-        # A row of weight 0 is a row that is not there: it can be nobody's spy and set no threshold.
+        # A row of weight 0 does not exist: it cannot be a spy or set a threshold.
         sample = sample.reweighted(weights)
         if not bool(sample.labelled.any()):
-            raise NoLabelledInstances(f"No instance of the labelled class {classes[1]} has a sample_weight above 0.")
+            raise NoLabelledInstances(f"No row of the labelled class {classes[1]} has a sample_weight above 0.")
         if bool(sample.labelled.all()):
-            raise NoUnlabelledInstances(
-                f"No instance of the unlabelled class {classes[0]} has a sample_weight above 0."
-            )
+            raise NoUnlabelledInstances(f"No row of the unlabelled class {classes[0]} has a sample_weight above 0.")
     if sample.negative is not None and not bool(sample.negative.any()):
         sample = replace(sample, negative=None)
     return sample, classes
 
 
 def read_features(estimator: Any, X: Any) -> Design:
-    """Check what was passed to a predict method, columns against those of fit."""
+    """Check what was passed to a predict method; its columns must be those of fit."""
     check_is_fitted(estimator)
     return as_design(_reader_of(X).read_matrix(estimator, X, reset=False))
 
 
 def _reader_of(X: Any) -> Reader:
-    """Who reads X and what comes with it; optional packages are imported only where X is theirs."""
+    """The reader of X and the other inputs; optional packages are imported only if X is theirs."""
     library = library_of(X)
     if library == "torch":
         from propense._inputs.torch import TorchReader
@@ -215,7 +213,7 @@ def _read_weights(reader: Reader, sample_weight: Any, features: Any) -> Any:
         )
     if not bool((weights > 0).any()):
         raise InvalidWeights(
-            "sample_weight is zero for every row; at least one labelled and one unlabelled row must count."
+            "sample_weight is zero for every row; at least one labelled and one unlabelled row need a positive weight."
         )
     return weights
 
@@ -226,13 +224,13 @@ def _read_propensity(reader: Reader, propensity: Any, features: Any, labelled: A
     if bool(outside.any()):
         first = _first(outside)
         raise InvalidPropensity(
-            f"propensity is {float(values[first]):g} at row {first}; e(x) = P(S=1 | Y=1, x) lies between 0 and 1."
+            f"propensity is {float(values[first]):g} at row {first}; a probability must be between 0 and 1."
         )
     impossible = labelled & (values == 0)
     if bool(impossible.any()):
         raise InvalidPropensity(
-            f"propensity is 0 at row {_first(impossible)}, which is labelled. Give such rows the small chance they "
-            "have."
+            f"propensity is 0 at row {_first(impossible)}, but the row is labelled. Give such rows a small positive "
+            "propensity."
         )
     return values
 
@@ -243,12 +241,12 @@ def _read_negative(reader: Reader, known_negative: Any, features: Any, labelled:
     if bool(neither.any()):
         first = _first(neither)
         raise InvalidLabels(
-            f"known_negative is {float(values[first]):g} at row {first}; it is 1 or True for rows that are known to be "
-            "negative, else 0 or False."
+            f"known_negative is {float(values[first]):g} at row {first}; it must be 1 or True for known negatives and "
+            "0 or False for all other rows."
         )
     both = labelled & (values == 1)
     if bool(both.any()):
-        raise InvalidLabels(f"Row {_first(both)} is labelled and a known_negative at once; it can be one of the two.")
+        raise InvalidLabels(f"Row {_first(both)} is both labelled and a known_negative; it can only be one of them.")
     return values == 1
 
 
@@ -258,13 +256,13 @@ def _first(mask: Any) -> int:
 
 
 def _read_columns(estimator: Any) -> NDArray[np.intp] | None:
-    """The numbers of the features that `propensity_features` names, ascending; None is all of them."""
+    """The numbers of the features in `propensity_features`, ascending; None means all of them."""
     wanted = getattr(estimator, "propensity_features", None)
     if wanted is None:
         return None
     said = f"{type(estimator).__name__}(propensity_features={wanted!r})"
     if isinstance(wanted, str | bytes) or not hasattr(wanted, "__len__"):
-        raise InvalidOption(f"{said}: pass a list of column names or of column numbers.")
+        raise InvalidOption(f"{said}: pass a list of column names or column numbers.")
     names = getattr(estimator, "feature_names_in_", None)
     count = estimator.n_features_in_
     found: list[int] = []

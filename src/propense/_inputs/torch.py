@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import LARGEST
+from propense._inputs.reader import LARGEST, invalid_entries
 from propense._maths.arrays import library_of, to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
 
@@ -18,19 +18,19 @@ __all__ = ["TorchReader"]
 
 Tensor = Any
 
-# Entries looked at at a time where a wrong one is sought: the masks of a whole X might not fit beside it.
+# Entries checked at a time when an invalid one is located: masks of the whole X might not fit in memory with it.
 _BLOCK = 1 << 24
 
 
 class TorchReader:
-    """Features as a tensor; what comes with them may be tensors of any device, or whatever the host reader takes."""
+    """Reads features as a tensor; other inputs may be tensors on any device, or whatever the host reader accepts."""
 
     def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> Tensor:
         _check_inner(estimator)
         features = _as_float(X)
         _check_shape(estimator, features, 2 if reset else 1)
         try:
-            # The number of columns and their names, learnt or compared; for its words.
+            # Learns or compares the number of columns and their names, with scikit-learn's error messages.
             validate_data(estimator, features, reset=reset, skip_check_array=True)
         except ValueError as error:
             raise InvalidFeatures(str(error)) from None
@@ -47,11 +47,11 @@ class TorchReader:
             raise InvalidLabels(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
         _check_length(features, y, InvalidLabels)
         if y.is_complex():
-            raise InvalidLabels("y holds complex numbers. A label is a number or a truth value.")
+            raise InvalidLabels("y contains complex numbers. A label must be a real number or a Boolean.")
         y = y.to(features.device)
         if y.dtype in (torch.float16, torch.bfloat16):
             y = y.float()
-        # The distinct values stand for y, a NaN among them if there is any: torch counts each NaN as another value.
+        # The distinct values represent y, with one NaN if there is any: torch counts each NaN as a value of its own.
         missing = y != y
         count = int(missing.sum())
         values = to_host(torch.unique(y[~missing] if count else y))
@@ -81,20 +81,20 @@ class TorchReader:
 
 
 def _check_inner(estimator: Any) -> None:
-    """Refuse the classifiers that would be fitted inside: they read NumPy arrays."""
+    """Refuse classifiers fitted inside the method: they read NumPy arrays."""
     for name in ("estimator", "propensity_estimator"):
         if getattr(estimator, name, None) is not None:
             raise InvalidOption(
-                f"{type(estimator).__name__}({name}=…): a classifier inside takes NumPy arrays, and X is a torch "
-                f"tensor. Pass X.cpu().numpy(), or {name}=None."
+                f"{type(estimator).__name__}({name}=…): the classifier reads NumPy arrays, but X is a torch tensor. "
+                f"Pass X.cpu().numpy(), or {name}=None."
             )
 
 
 def _as_float(X: Tensor) -> Tensor:
-    """X as float64 or float32, itself where it is one of them."""
+    """X as float64 or float32, unchanged if it is one of them."""
     if X.layout != torch.strided:
         raise InvalidFeatures(
-            f"X is a tensor of layout {X.layout}. Pass X.to_dense(), or a SciPy sparse matrix, which stays sparse."
+            f"X is a tensor with layout {X.layout}. Pass X.to_dense(), or a SciPy sparse matrix, which stays sparse."
         )
     if X.is_complex():
         raise InvalidFeatures("Complex data not supported: X is a complex tensor.")
@@ -110,8 +110,8 @@ def _check_shape(estimator: Any, features: Tensor, fewest: int) -> None:
     shape = tuple(features.shape)
     if len(shape) != 2:
         raise InvalidFeatures(
-            f"Expected 2D array, got an array of shape {shape} instead. Reshape X with X.reshape(-1, 1) if it is one "
-            "feature, or X.reshape(1, -1) if it is one row."
+            f"Expected 2D array, got an array of shape {shape} instead. Use X.reshape(-1, 1) if X is a single feature, "
+            "or X.reshape(1, -1) if it is a single row."
         )
     for what, count, least in (("sample", shape[0], fewest), ("feature", shape[1], 1)):
         if count < least:
@@ -127,24 +127,19 @@ def _check_length(features: Tensor, other: Any, error_type: type[InvalidInput]) 
 
 
 def _check_finite(features: Tensor) -> None:
-    # NaN, inf and what is too large show in the extremes, which take no memory to find.
+    # NaN, inf and values that are too large show in the extremes, which take no memory to find.
     low, high = torch.aminmax(features)
     if max(float(high), -float(low)) < LARGEST:
         return
-    where, count = _first_and_count(features, lambda block: ~block.isfinite())
-    wrong, way_out = "that are NaN or infinite", "Impute or drop them."
-    if where is None:
-        where, count = _first_and_count(features, lambda block: block.abs() >= LARGEST)
-        wrong, way_out = "whose squares are too large to work with", "Scale the column."
-    row, column = where
-    value = float(features[row, column])
-    raise InvalidFeatures(
-        f"X holds {count} entries {wrong}, the first ({value}) at row {row}, column {column}. {way_out}"
-    )
+    where, infinite = _first_and_count(features, lambda block: ~block.isfinite())
+    large = 0
+    if not infinite:
+        where, large = _first_and_count(features, lambda block: block.abs() >= LARGEST)
+    raise invalid_entries(infinite or large, float(features[where]), *where, infinite=infinite > 0)
 
 
 def _first_and_count(features: Tensor, wrong: Any) -> tuple[Any, int]:
-    """The row and column of the first wrong entry, None if there is none, and how many there are."""
+    """The row and column of the first wrong entry, None if there is none, and the number of them."""
     first, count, size = None, 0, max(_BLOCK // features.shape[1], 1)
     for start in range(0, len(features), size):
         bad = wrong(features[start : start + size])
