@@ -20,20 +20,9 @@ from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from clinic import make_clinic
-from propense import (
-    JERM,
-    LBE,
-    SAREM,
-    TM,
-    JointMLE,
-    KnownPropensity,
-    Naive,
-    Oracle,
-    PGLin,
-    PUClassifier,
-    SparseJoint,
-)
+from propense import JERM, LBE, SAREM, JointMLE, KnownPropensity, SparseJoint
 from propense._designs import as_design
+from propense.estimators import known_methods
 
 try:
     import torch
@@ -104,26 +93,24 @@ def design_kind(request):
     return DESIGN_KINDS[request.param]
 
 
-# Every public estimator, and the variants that take another way through the code.
-METHODS = {
-    "Naive": Naive(),
-    "Oracle": Oracle(),
-    "JERM": JERM(),
-    "JERM, paper": JERM(variant="paper", ridge=0.1),
-    "PGLin": PGLin(),
-    "PUClassifier": PUClassifier(decision="posterior", random_state=0),
-    "TM": TM(),
-    "SAREM": SAREM(),
-    "SAREM, published": SAREM(variant="published"),
-    "LBE": LBE(),
-    # Two of its hundred rounds, for time; test_em.py has the whole budget.
-    "LBE, published": LBE(variant="published", max_iter=2, random_state=0),
-    "JointMLE": JointMLE(n_starts=3, random_state=0),
-    "JointMLE, ball": JointMLE(radius=8.0, ridge=0.0, n_starts=2, random_state=0),
-    "SparseJoint": SparseJoint(n_alphas=3, folds=2, random_state=0),
-    "SparseJoint, one alpha": SparseJoint(alpha=0.01, variant="plain", l1_ratio=0.5, refit=False),
-    "KnownPropensity": KnownPropensity(),
+# Every method of the package, with fewer starts and rounds for time, and the variants that take another way through the
+# code. test_em.py has the whole budget of published LBE.
+QUICK = {
+    "PUClassifier": {"decision": "posterior", "random_state": 0},
+    "JointMLE": {"n_starts": 3, "random_state": 0},
+    "SparseJoint": {"n_alphas": 3, "folds": 2, "random_state": 0},
 }
+CLASSES = {method.__name__: method for name, (method, _) in known_methods().items() if "." not in name}
+METHODS = {
+    **{name: method(**QUICK.get(name, {})) for name, method in CLASSES.items()},
+    "JERM, paper": JERM(variant="paper", ridge=0.1),
+    "SAREM, published": SAREM(variant="published"),
+    "LBE, published": LBE(variant="published", max_iter=2, random_state=0),
+    "JointMLE, ball": JointMLE(radius=8.0, ridge=0.0, n_starts=2, random_state=0),
+    "SparseJoint, one alpha": SparseJoint(alpha=0.01, variant="plain", l1_ratio=0.5, refit=False),
+}
+# The methods that a table can be fitted by.
+TABLE_METHODS = [method.description.name for method in CLASSES.values() if not method.description.needs]
 
 
 @pytest.fixture(params=METHODS)

@@ -8,9 +8,9 @@ from protocol import SETTINGS, accuracies, compare_means
 
 # The quick ones, and at least one of each method.
 SLICE = [
-    ("sar-em", "breast-w", "S2", 0.3),
-    ("sar-em", "wdbc", "S1", 0.5),
-    ("lbe", "breast-w", "S1", 0.5),
+    ("sar-em-published", "breast-w", "S2", 0.3),
+    ("sar-em-published", "wdbc", "S1", 0.5),
+    ("lbe-published", "breast-w", "S1", 0.5),
     ("pglin", "breast-w", "S1", 0.5),
     ("pglin", "breast-w", "S2", 0.3),
     ("tm", "wdbc", "S1", 0.5),

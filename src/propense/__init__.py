@@ -5,40 +5,11 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from propense.estimators import (
-        JERM,
-        LBE,
-        SAREM,
-        TM,
-        JointMLE,
-        KnownPropensity,
-        Naive,
-        Oracle,
-        PGLin,
-        PUClassifier,
-        SparseJoint,
-    )
-    from propense.inference import intervals, scar_test
-    from propense.model_files import load, save
-
-__all__ = [
-    "JERM",
-    "LBE",
-    "SAREM",
-    "TM",
-    "JointMLE",
-    "KnownPropensity",
-    "Naive",
-    "Oracle",
-    "PGLin",
-    "PUClassifier",
-    "SparseJoint",
-    "__version__",
-    "intervals",
-    "load",
-    "save",
-    "scar_test",
-]
+    from propense.estimators import *  # noqa: F403
+    from propense.inference import intervals as intervals
+    from propense.inference import scar_test as scar_test
+    from propense.model_files import load as load
+    from propense.model_files import save as save
 
 __version__ = "0.1.0"
 
@@ -55,7 +26,7 @@ _ROOMS = (
     "study",
     "tables",
 )
-# Where the names are that are no estimators.
+# The rooms of the public names that are not estimators.
 _HOMES = {"intervals": "inference", "load": "model_files", "save": "model_files", "scar_test": "inference"}
 
 
@@ -63,12 +34,28 @@ def __getattr__(name: str) -> _Any:
     """Public names, imported when they are asked for: scikit-learn takes a second, which `propense --help` need not."""
     if name in _ROOMS:
         return _import_module(f"propense.{name}")
-    if name in __all__:
-        home = _HOMES.get(name, "estimators")
-        value = globals()[name] = getattr(_import_module(f"propense.{home}"), name)
-        return value
-    raise AttributeError(f"module 'propense' has no attribute {name!r}")
+    if name in _HOMES:
+        value = getattr(_import_module(f"propense.{_HOMES[name]}"), name)
+    elif name.startswith("_") and name != "__all__":
+        raise AttributeError(f"module 'propense' has no attribute {name!r}")
+    else:
+        estimators = _import_module("propense.estimators")
+        if name == "__all__":
+            value = sorted([*_classes(estimators), *_HOMES, "__version__"])
+        elif name in _classes(estimators):
+            value = getattr(estimators, name)
+        else:
+            raise AttributeError(f"module 'propense' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def _classes(estimators: _Any) -> list[str]:
+    """The estimators and their base, which are public here too."""
+    base = estimators.BasePUClassifier
+    found = {name: getattr(estimators, name) for name in estimators.__all__}
+    return [name for name, value in found.items() if isinstance(value, type) and issubclass(value, base)]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__getattr__("__all__"), *_ROOMS})

@@ -136,7 +136,9 @@ def test_an_estimator_beside_the_plan_is_found(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_ctrl_c_is_one_clear_word(tmp_path):
-    (tmp_path / "plan.toml").write_text(PLAN.replace('"pglin"', '"lbe"').replace("repeats = 2", "repeats = 20"))
+    (tmp_path / "plan.toml").write_text(
+        PLAN.replace('"pglin"', '"lbe-published"').replace("repeats = 2", "repeats = 20")
+    )
     runner = subprocess.Popen(
         [sys.executable, "-m", "propense", "study", "run", "plan.toml"],
         cwd=tmp_path,

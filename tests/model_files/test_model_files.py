@@ -334,7 +334,7 @@ NONSENSE = {
     "doubts without a kind": put(final, "fitted", "doubts_", {"$tuple": [{"$tuple": ["few_labels"]}]}),
     "a prior that is not finite": put(final, "fitted", "prior_", {"$float": "nan"}),
     "no coefficients": put(final, "fitted", "posterior", {}),
-    "coefficients of another kind": put(final, "fitted", "posterior", "log_factor", 1.0),
+    "coefficients of no kind": put(final, "fitted", "posterior", "slope", 1.0),
     "one class": put(final, "fitted", "classes_", {"$values": ["a", "a"], "dtype": "<U1", "shape": [2]}),
     "three classes": put(final, "fitted", "classes_", {"$values": ["a", "b", "c"], "dtype": "<U1", "shape": [3]}),
     "classes that are nothing": put(

@@ -8,15 +8,16 @@ import pyarrow as pa
 import pytest
 
 import propense
+from conftest import TABLE_METHODS
 from propense.errors import ModelFileError
 from propense.model_files import inspect
 from propense.model_files.codec import build_model, describe_model
-from propense.tables import METHODS, Label, fit_table
+from propense.tables import Label, fit_table
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", TABLE_METHODS)
 def test_a_model_of_a_table_comes_back_bit_for_bit(tmp_path, clinic, method):
     found = fit_table(clinic, "reported", id="patient", method=method)
     propense.save(found.model, tmp_path / "m.propense")

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 
 from browser import SIZES, Outline, asked_of_the_network, needs_browser, seen_in_browser
+from conftest import TABLE_METHODS
 from propense import JERM, PGLin
 from propense.datasets import make_double_logistic
 from propense.report import gather_fit, render_fit, report_fit
-from propense.tables import METHODS, fit_table
+from propense.tables import fit_table
 
 SECTIONS = ["how-many", "warnings", "groups", "review", "naive", "assumptions", "cite", "details"]
 
@@ -68,7 +69,7 @@ def test_the_page_is_the_same_every_time(found, page):
     assert render_fit(gather_fit(found, "clinic.csv")) == page
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", TABLE_METHODS)
 def test_every_method_has_its_page(clinic, method):
     found = fit_table(clinic, "reported", id="patient", method=method)
     report = gather_fit(found, "x")

@@ -11,7 +11,7 @@ from sklearn import metrics
 from propense import JERM, Naive
 from propense.datasets import Dataset, describe
 from propense.labelling import MECHANISMS
-from propense.study import METHODS, Cell, Method, measure
+from propense.study import PAPER_METHODS, Cell, Method, measure
 from propense.study.measure import choose_columns, prepare
 
 # The package offers the function under the module's name.
@@ -19,13 +19,13 @@ measure_module = sys.modules["propense.study.measure"]
 
 
 def test_a_record_scores_the_truth():
-    record = measure(Cell("wdbc", "S2", 0.5, METHODS["oracle"], 0, "paper", 0))
+    record = measure(Cell("wdbc", "S2", 0.5, PAPER_METHODS["oracle"], 0, "paper", 0))
     assert record.error is None
     assert record.balanced_accuracy > 0.95
     assert record.auc > 0.98
     assert record.prior_error == 0
     assert record.propensity_error is None
-    naive = measure(Cell("wdbc", "S1", 0.5, METHODS["naive"], 0, "paper", 0))
+    naive = measure(Cell("wdbc", "S1", 0.5, PAPER_METHODS["naive"], 0, "paper", 0))
     assert naive.propensity_error == pytest.approx(0.5, abs=1e-9)
     assert naive.rounds >= 1
     assert naive.converged
@@ -52,7 +52,7 @@ def test_a_record_holds_what_scikit_learn_says_of_the_fit():
 
 def test_labels_are_drawn_anew_for_every_setting_and_as_the_paper_drew_them(monkeypatch):
     labels = [
-        measure_module._label(Cell("wdbc", mechanism, c, METHODS["naive"], repeat, "paper", 0)).labelled
+        measure_module._label(Cell("wdbc", mechanism, c, PAPER_METHODS["naive"], repeat, "paper", 0)).labelled
         for mechanism, c, repeat in (("S1", 0.3, 0), ("S1", 0.5, 0), ("S2", 0.5, 0), ("S2", 0.5, 1))
     ]
     assert all((one[:400] != other[:400]).any() for one, other in itertools.combinations(labels, 2))
@@ -60,7 +60,7 @@ def test_labels_are_drawn_anew_for_every_setting_and_as_the_paper_drew_them(monk
     data = prepare("wdbc", "paper", 0, 0)
     score = np.where(data.y_train, 1000.0, -1000.0)
     monkeypatch.setattr(measure_module, "class_score", lambda X, y: score)
-    cell = Cell("wdbc", "S2", 0.5, METHODS["naive"], 0, "paper", 11)
+    cell = Cell("wdbc", "S2", 0.5, PAPER_METHODS["naive"], 0, "paper", 11)
     expected = MECHANISMS["S2"].propensity(np.where(data.y_train, np.log(999), -np.log(999)), data.y_train, 0.5)
     np.testing.assert_allclose(measure_module._label(cell).propensity, expected)
 
@@ -85,7 +85,8 @@ class Scribbler(Naive):
 def test_an_estimator_that_writes_into_its_input_harms_itself_alone():
     scribbler = Method("scribbler", f"{__name__}.Scribbler")
     cells = [
-        Cell("wdbc", "S2", 0.5, method, 0, "paper", 0) for method in (METHODS["naive"], scribbler, METHODS["naive"])
+        Cell("wdbc", "S2", 0.5, method, 0, "paper", 0)
+        for method in (PAPER_METHODS["naive"], scribbler, PAPER_METHODS["naive"])
     ]
     first, failed, last = [measure(cell) for cell in cells]
     assert "read-only" in failed.error
@@ -149,7 +150,7 @@ def test_the_clean_protocol_chooses_columns_without_the_test_rows(monkeypatch):
 
 
 def test_seeds_move_the_labels_and_in_the_clean_protocol_the_splits():
-    cell = Cell("wdbc", "S2", 0.3, METHODS["naive"], 0, "paper", 0)
+    cell = Cell("wdbc", "S2", 0.3, PAPER_METHODS["naive"], 0, "paper", 0)
     assert measure(cell).balanced_accuracy != measure(replace(cell, seed=1)).balanced_accuracy
     paper = [prepare("wdbc", "paper", 0, seed).y_test for seed in (0, 1)]
     np.testing.assert_array_equal(*paper)

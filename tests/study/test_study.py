@@ -18,12 +18,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from propense.errors import InvalidOption, InvalidPlan, LedgerError, MissingExtra, WorkerDied
-from propense.study import METHODS, Cell, Ledger, Method, Record, Study, measure, run
+from propense.study import PAPER_METHODS, Cell, Ledger, Method, Record, Study, measure, run
 from propense.study.measure import prepare
 
 # The package offers the function under the module's name.
 measure_module = sys.modules["propense.study.measure"]
-SMALL = Study(("wdbc",), ("S1", "S2"), (0.3, 0.5), (METHODS["naive"], METHODS["pglin"], METHODS["oracle"]), repeats=2)
+SMALL = Study(
+    ("wdbc",),
+    ("S1", "S2"),
+    (0.3, 0.5),
+    (PAPER_METHODS["naive"], PAPER_METHODS["pglin"], PAPER_METHODS["oracle"]),
+    repeats=2,
+)
 
 
 def timeless(rows):
@@ -56,7 +62,7 @@ def test_the_key_is_a_digest_of_all_that_decides_the_result():
         replace(cell, repeat=7),
         replace(cell, protocol="clean"),
         replace(cell, seed=1),
-        replace(cell, method=METHODS["tm"]),
+        replace(cell, method=PAPER_METHODS["tm"]),
         replace(cell, method=replace(cell.method, parameters=(("ridge", 2.0),))),
         replace(cell, method=replace(cell.method, path="propense.Oracle")),
     ]
@@ -78,7 +84,7 @@ protocol = "clean"
 def test_a_plan_is_read_from_toml(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
     study = Study.from_toml(tmp_path / "plan.toml")
-    assert study.methods == (METHODS["jerm"], Method("stiff", "propense.Naive", (("ridge", 10.0),)))
+    assert study.methods == (PAPER_METHODS["jerm"], Method("stiff", "propense.Naive", (("ridge", 10.0),)))
     assert (study.repeats, study.seed, study.protocol, len(study)) == (3, 4, "clean", 6)
     assert study.methods[1].make().ridge == 10.0
 
@@ -132,7 +138,7 @@ def test_the_plans_that_come_with_it_are_plans(name):
 
 def test_methods_are_paired_and_mechanisms_move_nothing(undisturbed):
     """The label draw is the mechanism's and the repeat's, not the method's, nor a matter of the rest of the plan."""
-    alone = replace(SMALL, mechanisms=("S2",), frequencies=(0.5,), methods=(METHODS["naive"],))
+    alone = replace(SMALL, mechanisms=("S2",), frequencies=(0.5,), methods=(PAPER_METHODS["naive"],))
     rows = [row for row in undisturbed if (row["mechanism"], row["frequency"], row["method"]) == ("S2", 0.5, "naive")]
     scores = [measure(cell).balanced_accuracy for cell in alone.cells()]
     assert scores == [row["balanced_accuracy"] for row in rows]
@@ -159,7 +165,7 @@ def test_resuming_measures_nothing_twice(tmp_path):
 
 def test_failures_are_recorded_shown_and_retried_on_request(tmp_path):
     broken = Method("broken", "propense.Naive", (("ridge", -1.0),))
-    study = replace(SMALL, methods=(METHODS["naive"], broken), repeats=1, mechanisms=("S1",), frequencies=(0.5,))
+    study = replace(SMALL, methods=(PAPER_METHODS["naive"], broken), repeats=1, mechanisms=("S1",), frequencies=(0.5,))
     with Ledger(tmp_path / "l.db") as ledger:
         progress = run(study, ledger)
         assert (progress.total, progress.done, progress.failed) == (2, 2, 1)
@@ -197,7 +203,7 @@ def test_a_killed_worker_is_told_and_nothing_is_lost(tmp_path, monkeypatch):
         "        time.sleep(2)\n        os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    study = replace(SMALL, methods=(METHODS["naive"], Method("dying", "dying.Dying")), repeats=1)
+    study = replace(SMALL, methods=(PAPER_METHODS["naive"], Method("dying", "dying.Dying")), repeats=1)
     with Ledger(tmp_path / "l.db") as ledger:
         with pytest.raises(WorkerDied, match="worker process was killed"):
             run(study, ledger, jobs=2)
@@ -296,8 +302,8 @@ import sys
 from pathlib import Path
 from threading import Timer
 from propense.study import Ledger, Study, run
-from propense.study.plan import METHODS
-methods = tuple(METHODS[name] for name in ("naive", "pglin", "oracle"))
+from propense.study.plan import PAPER_METHODS
+methods = tuple(PAPER_METHODS[name] for name in ("naive", "pglin", "oracle"))
 study = Study(("wdbc",), ("S1", "S2"), (0.3, 0.5), methods, repeats=2)
 with Ledger(Path(sys.argv[1])) as ledger:
     run(study, ledger, jobs=2, on_record=lambda *_: print("told", flush=True))
@@ -349,7 +355,7 @@ def test_an_estimator_of_ones_own_is_one_line_in_the_plan(tmp_path, monkeypatch)
 
 def _labelled_wdbc():
     data = prepare("wdbc", "paper", 0, 0)
-    return data.X_train, measure_module._label(Cell("wdbc", "S1", 0.5, METHODS["naive"], 0, "paper", 0)).labelled
+    return data.X_train, measure_module._label(Cell("wdbc", "S1", 0.5, PAPER_METHODS["naive"], 0, "paper", 0)).labelled
 
 
 def test_frequencies_of_numpy_are_the_same_cells():

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["READINGS", "STRONG", "Diagnosis"]
 
@@ -58,6 +59,17 @@ class Diagnosis:
     alignment: float
     priors: dict[str, float]
     stability: float
+
+    @staticmethod
+    def is_valid(facts: Any) -> bool:
+        """Whether these are the numbers of a diagnosis, as a model file holds them; the stability may be unknown."""
+        if not isinstance(facts, dict) or facts.keys() != Diagnosis.__dataclass_fields__.keys():
+            return False
+        if not isinstance(facts["priors"], dict) or facts["priors"].keys() != set(READINGS):
+            return False
+        numbers = [facts[name] for name in facts if name not in ("priors", "stability")]
+        real = all(type(each) is float and math.isfinite(each) for each in (*numbers, *facts["priors"].values()))
+        return real and type(facts["stability"]) is float and not math.isinf(facts["stability"])
 
     @property
     def spread(self) -> float:

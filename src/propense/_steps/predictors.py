@@ -11,7 +11,16 @@ from propense._inputs.sample import Predictor
 from propense._maths.arrays import Rows, library_of
 from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
 
-__all__ = ["ClassifierPredictor", "LogisticPredictor", "Predictor", "ProductPredictor", "certain", "logistic_pair"]
+__all__ = [
+    "ClassifierPredictor",
+    "LogisticPredictor",
+    "Predictor",
+    "ProductPredictor",
+    "RootPredictor",
+    "certain",
+    "log_chance",
+    "logistic_pair",
+]
 
 Vector = NDArray[np.float64]
 
@@ -36,10 +45,22 @@ class ProductPredictor:
     other_power: float
 
     def log_odds(self, design: Design) -> Rows:
-        log_chance = self.power * -softplus(-design.matvec(self.coef))
+        chance = self.power * -softplus(-design.matvec(self.coef))
         if self.other_power:
-            log_chance = log_chance - self.other_power * softplus(-design.matvec(self.other))
-        return log_odds_of_log(log_chance)
+            chance = chance - self.other_power * softplus(-design.matvec(self.other))
+        return log_odds_of_log(chance)
+
+
+@dataclass(frozen=True)
+class RootPredictor:
+    """min(1, √(factor·s(x))) with s(x) = σ(coefᵀx)."""
+
+    coef: Vector
+    log_factor: float
+
+    def log_odds(self, design: Design) -> Rows:
+        # The row that sets k has y = 1: its log-odds are the largest there are.
+        return log_odds_of_log(0.5 * (log_chance(design, self.coef) + self.log_factor))
 
 
 @dataclass(frozen=True)
@@ -73,3 +94,8 @@ def certain(p: int) -> LogisticPredictor:
     gamma = np.zeros(p)
     gamma[0] = np.inf
     return LogisticPredictor(gamma)
+
+
+def log_chance(design: Design, coef: Vector) -> Rows:
+    """log σ(coefᵀx) of every row."""
+    return -softplus(-design.matvec(coef))

@@ -1,5 +1,8 @@
 """`propense fit`, `score`, `inspect` and `methods`: a table and the models of it."""
 
+import importlib
+import os
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +36,10 @@ def fit(
         str | None, typer.Option("--positive", help="The value that means labelled, where that is not plain.")
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="A column that names the rows and is no feature.")] = None,
-    method: Annotated[str, typer.Option("--method", help="A name of propense methods.")] = "pu",
+    method: Annotated[
+        str,
+        typer.Option("--method", help="A name listed by propense methods, or the import path of a class of your own."),
+    ] = "pu",
     propensity_features: Annotated[
         list[str] | None,
         typer.Option(
@@ -85,6 +91,7 @@ def fit(
         from propense.report import check_extra
 
         check_extra()
+    import_modules(None)
     options = FitOptions(
         label=label,
         positive=positive,
@@ -114,6 +121,10 @@ def score(
         int | None, typer.Option("--top", min=1, help="Only so many rows, the unlabelled most likely positive first.")
     ] = None,
     decimal: Decimal = None,
+    modules: Annotated[
+        list[str] | None,
+        typer.Option("--import", help="The module of the model's method, if that is one of your own; may be repeated."),
+    ] = None,
 ) -> None:
     """Add posterior, propensity and hidden to a table of any size, or list the rows to look at first."""
     from rich.console import Console
@@ -121,6 +132,7 @@ def score(
 
     from propense.tables import TableFile, score_file
 
+    import_modules(modules)
     fitted = _load(model)
     source = TableFile(table)
     _keep_apart([table, model], {"--out": out})
@@ -155,20 +167,45 @@ def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model f
         print(f"Note: {doubt}")
 
 
-def methods() -> None:
-    """The methods that propense fit knows, and what each supposes."""
+def methods(
+    modules: Annotated[
+        list[str] | None,
+        typer.Option("--import", help="A module whose methods to list too; may be repeated."),
+    ] = None,
+) -> None:
+    """List the methods: the name to pass to propense fit or to write in a study plan, and what each assumes."""
     from rich.console import Console
     from rich.table import Table as Shown
 
-    from propense.tables import METHODS
+    from propense.estimators import known_methods
+    from propense.estimators._description import summary
 
-    shown = Shown()
-    shown.add_column("method", no_wrap=True)
-    shown.add_column("class", no_wrap=True)
-    shown.add_column("what it is")
-    for name, method in METHODS.items():
-        shown.add_row(name, method.__name__, (method.__doc__ or "").splitlines()[0])
-    Console().print(shown)
+    import_modules(modules)
+    shown = Shown(show_lines=True)
+    for head in ("method", "class"):
+        shown.add_column(head, no_wrap=True)
+    for head in ("what it does, and what it assumes", "takes"):
+        shown.add_column(head)
+    for name, (method, parameters) in known_methods().items():
+        about = method.description
+        if parameters:
+            words = f"The same with {', '.join(f'{key}={value!r}' for key, value in parameters.items())}."
+        else:
+            needs = [f"Needs {about.needs}."] if about.needs else []
+            words = " ".join([summary(method), *needs]) + "".join(f"\n- {each}" for each in about.assumes)
+        shown.add_row(name, method.__name__, words, ", ".join(about.takes))
+    Console(markup=False).print(shown)
+
+
+def import_modules(names: list[str] | None) -> None:
+    """Import modules of the user's own, from the current folder too, so that their methods are known."""
+    sys.path.insert(0, os.getcwd())
+    for name in names or []:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            # A module of the user's own may fail in any way.
+            raise InvalidOption(f"--import {name}: {type(error).__name__}: {error}.") from None
 
 
 def _fit(source: Any, options: "FitOptions", dask: str | None) -> "TableFit":

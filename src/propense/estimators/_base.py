@@ -18,13 +18,14 @@ from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
 from propense._inputs.sample import Predictor, Sample, read_features, read_sample
-from propense._maths.arrays import Rows, to_host
+from propense._maths.arrays import Rows, library_of, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense._risks import PairRisk
 from propense._steps.model import Model
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor
-from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption
+from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
+from propense.estimators._description import Description
 
 __all__ = ["BasePUClassifier"]
 
@@ -32,30 +33,66 @@ Vector = NDArray[np.float64]
 
 
 class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier for positive and unlabelled data with two predictors, y(x) and e(x).
+    """The base of every estimator: a classifier for positive and unlabelled data with two predictors, y(x) and e(x).
 
-    A method writes `_fit` and `_complaint`. Two more serve `propense.intervals`, and a method may leave both alone:
+    A subclass writes ``_fit(sample) -> Model`` and gets the rest: the checks of input, predictions, doubts, the command
+    line, model files, reports and studies. ``_fit`` sets nothing on the estimator; what should be kept goes into
+    `Model`. Constructor arguments are keyword-only and stored as they are.
 
-    - `_begin` is where `_fit` may begin, y and e of an earlier fit to nearly the same rows, or None. Heed it where the
-      answer is a minimum, whichever way it was reached, and keep the names: what begins as y ends as y. Where the start
-      or an early stop shapes the answer, do not. It is no parameter, so a clone is without it.
-    - `_pair_risk` is the risk of both predictors that the answer minimises, or None.
+    Parameters
+    ----------
+    decision : {"posterior", "balanced"}, default="posterior"
+        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
+        accuracy.
+
+    Attributes
+    ----------
+    description : Description
+        What the class says about itself: short name, assumptions, what it keeps and takes. Optional.
+
+    Notes
+    -----
+    A subclass may also define
+
+    - ``_options``, a dict of argument names to what each may be (`propense._inputs.options`), merged with the base's;
+    - ``_complaint()``, the warning for a fit that did not converge;
+    - ``_pair_risk(sample)``, the risk of both predictors that the answer minimises, for `propense.intervals`;
+    - and use ``_begin``, the y and e of an earlier fit to nearly the same rows, or None, as the start of its search:
+      only where the answer is a minimum, however it was reached, and so that what begins as y ends as y. It is not a
+      parameter, so a clone does not have it.
+
+    Examples
+    --------
+    A baseline that treats every unlabelled row as negative:
+
+    >>> from propense.estimators import BasePUClassifier, Learner, Model, certain
+    >>> class Baseline(BasePUClassifier):
+    ...     def _fit(self, sample):
+    ...         posterior, converged = Learner().fit(sample.design, sample.labelled, sample.weights)
+    ...         always_labelled = certain(sample.design.shape[1])
+    ...         return Model(posterior, always_labelled, n_iter=1, converged=converged, risk_path=[])
+    >>> Baseline().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.5], [2.5]])
+    array([0, 1])
     """
+
+    description: ClassVar[Description] = Description()
 
     _options: ClassVar[dict[str, Option]] = {"decision": Choice(("posterior", "balanced"))}
 
-    decision: str
     classes_: NDArray[Any]
     prior_: float
     _posterior: Predictor
     _propensity: Predictor
 
-    # How y is read; the oracle reads it otherwise.
+    # How y is read. The oracle reads it differently.
     _read_labels = staticmethod(read_labels)
-    # Which doubts make sense of it.
+    # The doubts that apply to the method.
     _doubted: ClassVar[tuple[str, ...]] = GENERAL
 
     _begin: tuple[Predictor, Predictor] | None = None
+
+    def __init__(self, *, decision: str = "posterior") -> None:
+        self.decision = decision
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -86,9 +123,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         sample_weight : array-like of shape (n_samples,), default=None
             What each row counts for: weight 2 is the row twice, weight 0 is no row.
         known_negative : bool array-like of shape (n_samples,), default=None
-            Who is known to be negative; in y they are as the unlabelled are. They are taken for a random part of the
-            negatives of this sample. `PGLin`, `SparseJoint`, `Oracle` and the published variants take none. Inside
-            meta-estimators ask for it with ``set_fit_request(known_negative=True)``.
+            Which rows are known to be negative; in y they look unlabelled. They are assumed to be a random part of the
+            negatives in X. ``propense methods`` lists the methods that can use them. Inside meta-estimators, request
+            it with ``set_fit_request(known_negative=True)``.
 
         Returns
         -------
@@ -99,11 +136,16 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _fit_read(self, X: Any, y: Any, sample_weight: Any, propensity: Any, known_negative: Any = None) -> Self:
         """Check, call the method, keep what it finds."""
         check_options(self, self._options)
+        library = library_of(X).replace("dask_expr", "dask")
+        if library in ("dask", "torch") and library not in self.description.takes:
+            raise InvalidFeatures(f"{self} cannot be fitted to a {type(X).__name__} of {library}. Pass a NumPy array.")
+        if sample_weight is not None and "weights" not in self.description.takes:
+            raise InvalidWeights(f"{self} cannot use sample_weight. Leave it out.")
         sample, classes = read_sample(self, X, y, sample_weight, propensity, self._read_labels, known_negative)
         if sample.negative is not None and not self._takes_negatives():
             raise InvalidOption(
-                f"{self} cannot use known negatives. PUClassifier(), SAREM(), LBE(), JointMLE(), JERM(), TM() and "
-                "KnownPropensity() can, and to Naive() every unlabelled row is one."
+                f"{self} cannot use known negatives; `propense methods` lists the methods that can. Naive() treats "
+                "every unlabelled row as negative."
             )
         self._fit_sample(sample)
         self.classes_ = classes
@@ -125,6 +167,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._posterior, self._propensity = model.posterior, model.propensity
         self.n_iter_, self.converged_ = model.n_iter, model.converged
         self.risk_path_ = np.asarray(model.risk_path)
+        if model.kept.keys() != self.description.keeps.keys():
+            # Model files would lose what is not declared.
+            raise TypeError(
+                f"{type(self).__name__} keeps {[*model.kept]}; its description says {[*self.description.keeps]}"
+            )
+        for name, value in model.kept.items():
+            setattr(self, name, value)
         a, b = self._rows_log_odds(sample, model)
         self.prior_ = sample.share_positive(a, b, model.log_unknown)
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
@@ -162,12 +211,12 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._doubted
 
     def _takes_negatives(self) -> bool:
-        """Whether the method can use rows that are known to be negative."""
-        return True
+        """Whether the method, with these parameters, can use rows that are known to be negative."""
+        return "known negatives" in self.description.takes
 
-    @abstractmethod
     def _complaint(self) -> str:
-        """What to say of a fit that did not converge, with a way out."""
+        """The warning for a fit that did not converge, with what to do about it."""
+        return f"{type(self).__name__} stopped after {self.n_iter_} steps before it converged. Scale the columns of X."
 
     def decision_function(self, X: Any) -> Rows:
         """How far each row is above the cut, in log-odds of being positive.

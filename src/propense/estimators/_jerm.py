@@ -1,6 +1,7 @@
 """JERM: joint empirical risk minimisation (Rejchel, Teisseyre, Mielniczuk 2024, Algorithm 1)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, Predictor
 from propense._steps.spies import Spies, find_spies, spy_threshold
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._description import EVERYTHING, Description, is_array
 
 __all__ = ["JERM"]
 
@@ -141,6 +143,18 @@ class JERM(BasePUClassifier):
     array([ True, False])
     """
 
+    description: ClassVar[Description] = Description(
+        name="jerm",
+        assumes=(
+            "The chance that a row is positive depends on a weighted sum of the columns (a logistic model), and "
+            "so does the chance of a label.",
+            "Labelled rows have unlabelled positive rows near them. Those set the threshold above which a row "
+            "counts as positive.",
+        ),
+        keeps={"spies_": is_array("iu", None), "positives_path_": is_array("f", None)},
+        takes=EVERYTHING,
+    )
+
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "variant": Choice(("published", "paper")),
@@ -190,8 +204,8 @@ class JERM(BasePUClassifier):
     def _fit(self, sample: Sample) -> Model:
         design = sample.design
         if sample.is_complete:
-            self.spies_, self.positives_path_ = np.array([], dtype=np.intp), np.array([sample.mean(sample.labelled)])
-            return fit_complete(sample, Learner(ridge=self.ridge))
+            kept = {"spies_": np.array([], dtype=np.intp), "positives_path_": np.array([sample.mean(sample.labelled)])}
+            return replace(fit_complete(sample, Learner(ridge=self.ridge)), kept=kept)
         spies = find_spies(sample, self.spy_sample, self.random_state)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
@@ -227,11 +241,10 @@ class JERM(BasePUClassifier):
             if sample.negative is not None:
                 log_unknown = best_log_unknown(sample, class_log_odds, propensity)
                 risk = risk.with_negatives(sample.negative, log_unknown)
-        self.spies_ = sample.row_numbers(np.unique(spies.rows))
-        self.positives_path_ = np.asarray(shares)
+        kept = {"spies_": sample.row_numbers(np.unique(spies.rows)), "positives_path_": np.asarray(shares)}
         converged = repeats and fitted and solution.converged
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or compare with SAREM."))
-        return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, log_unknown)
+        return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, log_unknown, kept)
 
     def _solver(self) -> Callable[..., Solution]:
         """What finds β given e (line 5)."""

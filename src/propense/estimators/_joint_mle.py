@@ -1,5 +1,6 @@
 """The minimiser of the joint risk over both predictors at once: eq. (8) of Rejchel, Teisseyre and Mielniczuk (2024)."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,10 +21,22 @@ from propense._steps.learners import Learner, fit_logistic
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._description import EVERYTHING, Description, is_array
 
 __all__ = ["JointMLE"]
 
 Vector = NDArray[np.float64]
+
+
+# The columns of `starts_`, with the kinds of their dtypes.
+_STARTS = {"risk": "f", "factor": "iu", "norm": "f", "propensity_norm": "f", "distance": "f", "converged": "b"}
+
+
+def _are_starts(value: Any, p: int) -> bool:
+    """The table of starts: columns of one length."""
+    if not isinstance(value, dict) or value.keys() != _STARTS.keys():
+        return False
+    return all(is_array(kind, len(value["risk"]))(value[name], p) for name, kind in _STARTS.items())
 
 
 class JointMLE(BasePUClassifier):
@@ -108,6 +121,17 @@ class JointMLE(BasePUClassifier):
     (array([[2.9, 0. ]]), array([[-0.1,  1. ]]))
     """
 
+    description: ClassVar[Description] = Description(
+        name="joint-mle",
+        assumes=(
+            "The chance that a row is positive depends on a weighted sum of the columns (a logistic model), and "
+            "the chance of a label on another weighted sum. Both models are right.",
+            "The two weighted sums differ. Otherwise the labels cannot distinguish them.",
+        ),
+        keeps={"starts_": _are_starts},
+        takes=EVERYTHING,
+    )
+
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "ridge": Number(0.0),
@@ -152,17 +176,19 @@ class JointMLE(BasePUClassifier):
         found.sort(key=lambda each: each[0].value)
         solutions = [solution for solution, _ in found]
         pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]
-        self.starts_ = _summary(sample, solutions, pairs)
-        risks, distances = self.starts_["risk"], self.starts_["distance"]
+        starts = _summary(sample, solutions, pairs)
         beta, gamma, _ = pairs[0]
         return Model(
             LogisticPredictor(beta),
             LogisticPredictor(gamma),
             n_iter=max(solutions[0].n_iter, 1),
             converged=solutions[0].converged,
-            risk_path=self.starts_["risk"][::-1].tolist(),
-            doubts=doubt_of("starts_disagree", starts_disagree(risks, distances, effective_rows(sample))),
+            risk_path=starts["risk"][::-1].tolist(),
+            doubts=doubt_of(
+                "starts_disagree", starts_disagree(starts["risk"], starts["distance"], effective_rows(sample))
+            ),
             log_unknown=found[0][1],
+            kept={"starts_": starts},
         )
 
     def _fit_complete(self, sample: Sample) -> Model:
@@ -170,8 +196,7 @@ class JointMLE(BasePUClassifier):
         model = fit_complete(sample, Learner(ridge=self.ridge))
         beta, gamma = (each.coef for each in (model.posterior, model.propensity))  # type: ignore[attr-defined]
         solution = Solution(beta, model.risk_path[0] * sample.total_weight, 0.0, 1, model.converged)
-        self.starts_ = _summary(sample, [solution], [(beta, gamma, 0)])
-        return model
+        return replace(model, kept={"starts_": _summary(sample, [solution], [(beta, gamma, 0)])})
 
     def _risk(self, sample: Sample) -> PairRisk:
         return PairRisk(

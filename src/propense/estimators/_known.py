@@ -17,6 +17,7 @@ from propense._steps.known_negatives import minimise_with_negatives
 from propense._steps.learners import Learner
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, Predictor, certain
+from propense.estimators._description import EVERYTHING, Description
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["KnownPropensity"]
@@ -88,6 +89,16 @@ class KnownPropensity(LogisticClassifier):
     >>> print(f"{fraud.mean():.2f} fraud, {found.mean():.2f} found, {model.prior_:.2f} estimated")
     0.23 fraud, 0.06 found, 0.23 estimated
     """
+
+    description: ClassVar[Description] = Description(
+        name="known-propensity",
+        assumes=(
+            "The chance that a row is positive depends on a weighted sum of the columns (a logistic model).",
+            "The propensities that were passed are right.",
+        ),
+        takes=EVERYTHING,
+        needs="the propensity of every row",
+    )
 
     _doubted: ClassVar[tuple[str, ...]] = OF_KNOWN
 

@@ -32,6 +32,7 @@ from propense._steps.learners import Learner
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._description import EVERYTHING, Description
 
 __all__ = ["LBE"]
 
@@ -115,6 +116,16 @@ class LBE(BasePUClassifier):
     >>> LBE().fit(X, labelled).predict([[2.0, 0.0], [-2.0, 0.0]])
     array([ True, False])
     """
+
+    description: ClassVar[Description] = Description(
+        name="lbe",
+        assumes=(
+            "The chance that a row is positive depends on a weighted sum of the columns (a logistic model), and "
+            "the chance of a label on another weighted sum. Both models are right.",
+            "The two weighted sums differ. Otherwise the labels cannot distinguish them.",
+        ),
+        takes=EVERYTHING,
+    )
 
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,

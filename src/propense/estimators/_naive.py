@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from propense._diagnostics.doubts import OF_LABELS
+from propense.estimators._description import EVERYTHING, Description
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["Naive"]
@@ -62,5 +63,11 @@ class Naive(LogisticClassifier):
     >>> Naive().fit(X, [0, 0, 1, 1]).predict([[0.5], [2.5]])
     array([0, 1])
     """
+
+    description: ClassVar[Description] = Description(
+        name="naive",
+        assumes=("Every unlabelled row is negative. That is rarely true.",),
+        takes=EVERYTHING,
+    )
 
     _doubted: ClassVar[tuple[str, ...]] = OF_LABELS

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from propense._diagnostics.doubts import OF_CLASSES
 from propense._inputs.labels import read_classes
+from propense.estimators._description import Description
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["Oracle"]
@@ -65,8 +66,12 @@ class Oracle(LogisticClassifier):
     array(['healthy', 'ill'], dtype='<U7')
     """
 
+    description: ClassVar[Description] = Description(
+        name="oracle",
+        assumes=("The column passed as labels holds the true classes.",),
+        takes=("weights", "dask", "torch"),
+        needs="the true class of every row",
+    )
+
     _read_labels = staticmethod(read_classes)
     _doubted: ClassVar[tuple[str, ...]] = OF_CLASSES
-
-    def _takes_negatives(self) -> bool:
-        return False

@@ -1,21 +1,20 @@
 """PGLIN: propensity proportional to the posterior (Gerych et al. 2022)."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._designs import Design
 from propense._diagnostics.doubts import OF_RATIO
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Rows
-from propense._maths.logistic import log_odds_of_log, softplus
-from propense._steps.predictors import Predictor
+from propense._steps.model import Model
+from propense._steps.predictors import Predictor, RootPredictor, log_chance
+from propense.estimators._description import Description, is_array, is_real
 from propense.estimators._logistic import LogisticClassifier
 
-__all__ = ["PGLin", "RootPredictor"]
+__all__ = ["PGLin"]
 
 
 class PGLin(LogisticClassifier):
@@ -85,30 +84,30 @@ class PGLin(LogisticClassifier):
     0.49 positive, 0.23 labelled, 0.43 estimated
     """
 
+    description: ClassVar[Description] = Description(
+        name="pglin",
+        assumes=(
+            "The chance that a row is positive depends on a weighted sum of the columns (a logistic model).",
+            "The chance of a label is proportional to the chance of being positive, and the row most likely to "
+            "be positive certainly is.",
+        ),
+        keeps={"largest_": is_real, "label_coef_": is_array("f", 1, -1), "label_intercept_": is_array("f", 1)},
+        takes=("weights", "dask", "torch"),
+    )
+
     _doubted: ClassVar[tuple[str, ...]] = OF_RATIO
 
-    def _takes_negatives(self) -> bool:
-        return False
+    def _fit(self, sample: Sample) -> Model:
+        model = super()._fit(sample)
+        propensity: Any = model.propensity
+        coef = propensity.coef
+        kept = {
+            "largest_": math.exp(propensity.log_factor),
+            "label_coef_": coef[np.newaxis, 1:].copy(),
+            "label_intercept_": coef[:1].copy(),
+        }
+        return replace(model, kept=kept)
 
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
-        log_largest = float(_log_chance(sample.design, coef).max())
-        self.largest_ = math.exp(log_largest)
-        self.label_coef_, self.label_intercept_ = coef[np.newaxis, 1:].copy(), coef[:1].copy()
+        log_largest = float(log_chance(sample.design, coef).max())
         return RootPredictor(coef, -log_largest), RootPredictor(coef, log_largest)
-
-
-@dataclass(frozen=True)
-class RootPredictor:
-    """min(1, √(factor·s(x))) with s(x) = σ(coefᵀx)."""
-
-    coef: NDArray[np.float64]
-    log_factor: float
-
-    def log_odds(self, design: Design) -> Rows:
-        # The row that sets k has y = 1: its log-odds are the largest there are.
-        return log_odds_of_log(0.5 * (_log_chance(design, self.coef) + self.log_factor))
-
-
-def _log_chance(design: Design, coef: NDArray[np.float64]) -> Rows:
-    """log s(x)."""
-    return -softplus(-design.matvec(coef))

@@ -23,6 +23,7 @@ from propense._steps.learners import Learner
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, Predictor, ProductPredictor
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._description import EVERYTHING, Description
 
 __all__ = ["PUClassifier"]
 
@@ -138,6 +139,18 @@ class PUClassifier(BasePUClassifier):
     Models fitted to two halves of the rows agree on 90.9% of the rows.
     """
 
+    description: ClassVar[Description] = Description(
+        name="pu",
+        assumes=(
+            "The chance that a row is positive depends on a weighted sum of the columns (a logistic model). The "
+            "chance of a label depends on the same sum, on a flatter sum of its own, or on nothing.",
+            "The shape of the label curve decides which of these holds and how many rows are positive: where "
+            "the curve rises until nearly every such row is labelled, labelling is assumed to follow the class.",
+        ),
+        keeps={"diagnosis_": Diagnosis},
+        takes=EVERYTHING,
+    )
+
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "ridge": Number(0.0),
@@ -179,7 +192,7 @@ class PUClassifier(BasePUClassifier):
         share = self._share(sample, curve)
         # Refits to resampled rows do not need it.
         stability = math.nan if self._begin is not None else self._stability(sample, curve, share)
-        self.diagnosis_ = found = curve.diagnose(sample, share, stability)
+        found = curve.diagnose(sample, share, stability)
         return Model(
             *_predictors(curve.beta, curve.gamma, share),
             n_iter=max(curve.free.n_iter, 1),
@@ -190,15 +203,16 @@ class PUClassifier(BasePUClassifier):
                 *doubt_of("halves_disagree", halves_disagree(found.stability)),
             ),
             log_unknown=curve.log_unknown,
+            kept={"diagnosis_": found},
         )
 
     def _fit_complete(self, sample: Sample) -> Model:
         """The regression of the class, which is known of every row."""
         priors = dict.fromkeys(READINGS, sample.mean(sample.labelled))
-        self.diagnosis_ = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan)
+        found = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan)
         _, squares = column_scales(sample.design, sample.weights)
         model = fit_complete(sample, Learner(ridge=self.ridge * squares))
-        return replace(model, risk_path=2 * model.risk_path)
+        return replace(model, risk_path=2 * model.risk_path, kept={"diagnosis_": found})
 
     def _fit_curve(self, sample: Sample) -> "_Curve":
         """The curve of the labels with e constant, then with e free from there."""

@@ -27,6 +27,7 @@ from propense._steps.learners import Learner
 from propense._steps.model import Model
 from propense._steps.predictors import logistic_pair
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._description import EVERYTHING, Description
 
 __all__ = ["SAREM"]
 
@@ -118,6 +119,16 @@ class SAREM(BasePUClassifier):
     >>> SAREM().fit(X, labelled).predict([[2.0, 0.0], [-2.0, 0.0]])
     array([ True, False])
     """
+
+    description: ClassVar[Description] = Description(
+        name="sar-em",
+        assumes=(
+            "The chance of being positive and the chance of a label each follow their own model, and both "
+            "models are right.",
+            "The two models differ. Otherwise the labels cannot distinguish them.",
+        ),
+        takes=EVERYTHING,
+    )
 
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,

@@ -15,6 +15,7 @@ from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
 from propense._steps.sparse_path import Path, PathOptions, Problem, folds_of, held_out
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._description import Description, is_array, is_real
 
 __all__ = ["SparseJoint"]
 
@@ -125,6 +126,23 @@ class SparseJoint(BasePUClassifier):
     (array([4]), array([7]))
     """
 
+    description: ClassVar[Description] = Description(
+        name="sparse-joint",
+        assumes=(
+            "The chance that a row is positive depends on a weighted sum of a few columns (a logistic model), "
+            "and the chance of a label on another. Both models are right.",
+            "The two weighted sums differ. Otherwise the labels cannot distinguish them.",
+        ),
+        keeps={
+            **dict.fromkeys(("alphas_", "held_out_risk_", "held_out_se_"), is_array("f", None)),
+            **dict.fromkeys(("intercepts_path_", "propensity_intercepts_path_"), is_array("f", None)),
+            **dict.fromkeys(("coefs_path_", "propensity_coefs_path_"), is_array("f", None, None)),
+            "alpha_": is_real,
+            "path_features_": is_array("iu", None),
+        },
+        takes=("weights", "dask", "torch"),
+    )
+
     _doubted: ClassVar[tuple[str, ...]] = SYMMETRIC
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
@@ -184,18 +202,20 @@ class SparseJoint(BasePUClassifier):
             alphas = path.alphas(self.n_alphas, self.eps)
         else:
             alphas = np.array([self.alpha], dtype=np.float64)
-        self.held_out_risk_, self.held_out_se_ = self._hold_out(sample, alphas, options)
+        risks, errors = self._hold_out(sample, alphas, options)
         found = path.follow(alphas)
-        chosen = self._choose()
-        self.alphas_, self.alpha_ = alphas, float(alphas[chosen])
-        final = path.refit(self.alpha_, found[chosen]) if self.refit else found[chosen]
-        beta, gamma = self._keep_path(sample, [*(solution.coef for solution in found), final.coef], path.pair.spreads)
+        chosen = self._choose(risks, errors)
+        alpha = float(alphas[chosen])
+        final = path.refit(alpha, found[chosen]) if self.refit else found[chosen]
+        coefs = [*(solution.coef for solution in found), final.coef]
+        beta, gamma, kept = self._kept_path(sample, coefs, path.pair.spreads)
         return Model(
             LogisticPredictor(beta),
             LogisticPredictor(gamma),
             n_iter=max(found[chosen].n_iter, 1),
             converged=found[chosen].converged and final.converged,
             risk_path=[solution.value / sample.total_weight for solution in found],
+            kept={**kept, "alphas_": alphas, "alpha_": alpha, "held_out_risk_": risks, "held_out_se_": errors},
         )
 
     def _hold_out(self, sample: Sample, alphas: Vector, options: PathOptions) -> tuple[Vector, Vector]:
@@ -213,16 +233,17 @@ class SparseJoint(BasePUClassifier):
         )
         return nothing
 
-    def _choose(self) -> int:
+    def _choose(self, risk: Vector, error: Vector) -> int:
         """Which alpha of the path; they descend."""
-        risk = self.held_out_risk_
         if np.isnan(risk).any():
             return 0
         best = int(np.argmin(risk))
-        return best if self.selection == "min" else int(np.argmax(risk <= risk[best] + self.held_out_se_[best]))
+        return best if self.selection == "min" else int(np.argmax(risk <= risk[best] + error[best]))
 
-    def _keep_path(self, sample: Sample, found: list[Vector], spreads: Vector) -> tuple[Vector, Vector]:
-        """Remember the path in the columns that it uses; return β and γ of the last, which is the answer."""
+    def _kept_path(
+        self, sample: Sample, found: list[Vector], spreads: Vector
+    ) -> tuple[Vector, Vector, dict[str, Vector]]:
+        """β and γ of the last, which is the answer, and the path in the columns that it uses."""
         p = sample.design.shape[1]
         *pairs, final = [_split(coef, p, sample.propensity_columns) for coef in found]
         steepness = [float(spreads[:p] @ np.abs(each)) for each in final]
@@ -241,15 +262,11 @@ class SparseJoint(BasePUClassifier):
         if alike and swap:
             *pairs, final = [(gamma, beta) for beta, gamma in (*pairs, final)]
         used = np.unique(np.concatenate([np.flatnonzero(each[1:]) for pair in pairs for each in pair]))
-        self.path_features_ = used
-        self.coefs_path_, self.propensity_coefs_path_ = (
-            np.array([pair[factor][used + 1] for pair in pairs]) for factor in (0, 1)
-        )
-        self.intercepts_path_, self.propensity_intercepts_path_ = np.array([[b[0], g[0]] for b, g in pairs]).T.copy()
-        return final
-
-    def _takes_negatives(self) -> bool:
-        return False
+        kept = {"path_features_": used}
+        for factor, name in enumerate(("", "propensity_")):
+            kept[f"{name}coefs_path_"] = np.array([pair[factor][used + 1] for pair in pairs])
+            kept[f"{name}intercepts_path_"] = np.array([pair[factor][0] for pair in pairs])
+        return *final, kept
 
     def _complaint(self) -> str:
         return (

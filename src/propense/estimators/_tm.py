@@ -1,6 +1,7 @@
 """TM: two models in turn (Furmańczyk et al. 2023)."""
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from propense._steps.likely_positives import fit_propensity_on, rows_above
 from propense._steps.model import Model
 from propense._steps.predictors import Predictor
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._description import EVERYTHING, Description, is_array
 
 __all__ = ["TM"]
 
@@ -102,6 +104,16 @@ class TM(BasePUClassifier):
     array([ True, False])
     """
 
+    description: ClassVar[Description] = Description(
+        name="tm",
+        assumes=(
+            "The chance of being positive and the chance of a label each follow their own model.",
+            "Rows that score as high as the labelled rows do are positive.",
+        ),
+        keeps={"positives_path_": is_array("f", None)},
+        takes=EVERYTHING,
+    )
+
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "estimator": ClassifierOption(),
@@ -137,8 +149,8 @@ class TM(BasePUClassifier):
         design, labelled = sample.design, sample.labelled
         classes = Learner(self.estimator, self.ridge)
         if sample.is_complete:
-            self.positives_path_ = np.array([sample.mean(labelled)])
-            return fit_complete(sample, classes)
+            kept = {"positives_path_": np.array([sample.mean(labelled)])}
+            return replace(fit_complete(sample, classes), kept=kept)
         labels = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         # ŝ, e = (1 + ŝ)/2 halfway between it and 1, and y = ŝ/e, whose odds are twice those of ŝ.
         propensity, _ = Learner(self.estimator, self.propensity_ridge).fit(design, labelled, sample.weights)
@@ -165,9 +177,10 @@ class TM(BasePUClassifier):
             if sample.negative is not None:
                 log_unknown = best_log_unknown(sample, a, b)
         posterior, _ = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
-        self.positives_path_ = np.asarray(shares)
+        kept = {"positives_path_": np.asarray(shares)}
         doubts = doubt_of("all_likely", all_likely(shares[-1], "Compare with SAREM, or use fewer columns."))
-        return Model(posterior, propensity, len(risks), converged and fitted and also, risks, doubts, log_unknown)
+        converged = converged and fitted and also
+        return Model(posterior, propensity, len(risks), converged, risks, doubts, log_unknown, kept)
 
     @staticmethod
     def _threshold(sample: Sample, values: Any) -> float:

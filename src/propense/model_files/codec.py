@@ -22,7 +22,7 @@ from propense.model_files.columns import (
     learnt_by_columns,
     restore_columns,
 )
-from propense.model_files.methods import METHODS, learnt_by_method, method_parameters, restore_method
+from propense.model_files.methods import learnt_by_method, method_classes, method_parameters, restore_method
 from propense.model_files.table_models import build_table, describe_table, is_table, table_parts
 from propense.model_files.transformers import (
     OUTPUTS,
@@ -52,7 +52,6 @@ class _Kind:
 
 
 _KINDS = {
-    **{made.__name__: _Kind(made, learnt_by_method, restore_method) for made in METHODS},
     **{made.__name__: _Kind(made, learnt_by_scaler, restore_scaler) for made in SCALERS},
     "SimpleImputer": _Kind(SimpleImputer, learnt_by_imputer, restore_imputer),
     "OneHotEncoder": _Kind(OneHotEncoder, learnt_by_encoder, restore_encoder),
@@ -64,11 +63,16 @@ _KINDS = {
     # It learns nothing: its steps do, and they are its arguments.
     "Pipeline": _Kind(Pipeline, lambda thing, where: {}, lambda thing, facts: None),
 }
-_CLASSES = {kind.made: name for name, kind in _KINDS.items()}
 _KEYS = {"class", "parameters", "output", "requests", "fitted"}
 # A step that does nothing.
 _NOTHING = (None, "passthrough")
 _REQUESTS = ("fit", "partial_fit", "score", "transform", "inverse_transform")
+
+
+def _kinds() -> dict[str, _Kind]:
+    """Everything that a file may hold: the methods imported so far, and what may stand before them."""
+    methods = {name: _Kind(made, learnt_by_method, restore_method) for name, made in method_classes().items()}
+    return {**methods, **_KINDS}
 
 
 def describe_model(model: Any) -> dict[str, Any]:
@@ -112,7 +116,7 @@ def summarise(description: Any) -> dict[str, Any]:
         doubts = [str(message) for _, message in last["fitted"].get("doubts_", ())]
     except (KeyError, TypeError, IndexError, StopIteration, ValueError, AttributeError):
         raise ModelFileError("it holds no model") from None
-    if method not in {made.__name__ for made in METHODS}:
+    if method in _KINDS:
         raise ModelFileError("it holds a model that does not end in an estimator of propense")
     if not is_count(count, 0) or not (names is None or is_names(names, int(count))):
         raise ModelFileError("it holds a model of no features")
@@ -144,11 +148,12 @@ def _steps(description: dict[str, Any]) -> Any:
 
 def _describe(thing: Any, where: str, *, fitted: bool = True) -> dict[str, Any]:
     """The description of a model or a part of it; `where` is what errors call it."""
-    name = _CLASSES.get(type(thing))
+    kinds = _kinds()
+    name = next((name for name, kind in kinds.items() if kind.made is type(thing)), None)
     if name is None:
         raise ModelFileError(
             f"{where} is of the class {type(thing).__name__}, which a model file does not take; it takes "
-            f"{', '.join(_KINDS)}. Such a model can be kept with skops or joblib, by people who trust the file"
+            f"{', '.join(kinds)}. Such a model can be kept with skops or joblib, by people who trust the file"
         )
     description: dict[str, Any] = {"class": name, "parameters": _parameters(thing, where, fitted=fitted)}
     if output_of(thing) is not None:
@@ -157,7 +162,7 @@ def _describe(thing: Any, where: str, *, fitted: bool = True) -> dict[str, Any]:
         description["requests"] = _requests_of(thing)
     if fitted:
         try:
-            description["fitted"] = _KINDS[name].learnt(thing, where)
+            description["fitted"] = kinds[name].learnt(thing, where)
         except AttributeError as error:
             # Not check_is_fitted: a fit that failed half-way leaves enough behind to pass it.
             raise ModelFileError(f"{where} is not fitted: it has no {error.name}. Fit the model first") from None
@@ -207,11 +212,14 @@ def _build(description: Any, *, fitted: bool = True) -> Any:
     if not isinstance(description, dict) or not description.keys() <= _KEYS:
         raise ModelFileError("it holds something that is no part of a model")
     name, parameters = description.get("class"), description.get("parameters")
-    if not isinstance(name, str) or name not in _KINDS or not isinstance(parameters, dict):
-        raise ModelFileError(f"it holds a {str(name)[:40]!r}, which is no part of a model")
+    kinds = _kinds()
+    if not isinstance(name, str) or name not in kinds or not isinstance(parameters, dict):
+        # Nothing is imported by a name that a file gives.
+        hint = ". If it is a method of your own, import its module first" if "." in str(name) else ""
+        raise ModelFileError(f"it holds a {str(name)[:80]!r}, which is no part of a model here{hint}")
     if ("fitted" in description) is not fitted:
         raise ModelFileError(f"it holds a {name} that is {'not ' if fitted else ''}fitted")
-    kind = _KINDS[name]
+    kind = kinds[name]
     unknown = parameters.keys() - signature(kind.made).parameters.keys()
     if unknown:
         raise ModelFileError(f"{name} has no argument {min(unknown)[:40]!r} here")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from propense.estimators import PUClassifier
+from propense.estimators._description import reference
 from propense.plots import (
     GroupDisplay,
     PrevalenceDisplay,
@@ -16,7 +17,6 @@ from propense.plots import (
     ScarDisplay,
 )
 from propense.report.page import Figure, Page, render, software, to_svg
-from propense.report.words import ALWAYS, ASSUMES, reference
 from propense.study.grids import Grid
 from propense.tables import TableFit, summarise_estimator
 
@@ -26,6 +26,15 @@ __all__ = ["FitReport", "gather_fit", "render_fit", "report_fit"]
 _DRAWN, _LISTED = 6, 25
 # Level of the test of labels at random.
 _LEVEL = 0.05
+
+
+# True of every method here.
+_ALWAYS = (
+    "No row is labelled by mistake: every labelled row is positive.",
+    "The labels show only how often rows are both positive and labelled. The method's assumptions decide how much of "
+    "that is due to being positive and how much to being labelled, and no data can prove them.",
+    "The rows are like those the estimate is used for.",
+)
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         convergence=_convergence(found),
         # PUClassifier has two risks, with a constant and a varying propensity, which are not rounds.
         path=to_svg("Risk after each round", path) if len(path.risks) > 2 else None,
-        assumptions=[*ALWAYS, *ASSUMES.get(type(estimator).__name__, ())],
+        assumptions=[*_ALWAYS, *estimator.description.assumes],
         notes=found.notes,
         citation=reference(type(estimator)),
         facts=_facts(found),

@@ -2,7 +2,18 @@
 
 from propense.study.ledger import Ledger
 from propense.study.measure import Record, measure
-from propense.study.plan import METHODS, Cell, Method, Study
+from propense.study.plan import PAPER_METHODS, Cell, Method, Study, method_named
 from propense.study.run import RunProgress, run
 
-__all__ = ["METHODS", "Cell", "Ledger", "Method", "Record", "RunProgress", "Study", "measure", "run"]
+__all__ = [
+    "PAPER_METHODS",
+    "Cell",
+    "Ledger",
+    "Method",
+    "Record",
+    "RunProgress",
+    "Study",
+    "measure",
+    "method_named",
+    "run",
+]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from propense.datasets import describe, is_available, load
-from propense.study.plan import METHODS, Study
+from propense.study.plan import PAPER_METHODS, Study
 from propense.study.published import published
 from propense.study.summaries import Summary
 
@@ -35,7 +35,7 @@ class Difference:
 
 def published_methods(study: Study) -> list[str]:
     """The methods of a study that are the paper's in the forms that made its numbers, whatever others are called."""
-    return [method.name for method in study.methods if METHODS.get(method.name) == method]
+    return [method.name for method in study.methods if PAPER_METHODS.get(method.name) == method]
 
 
 def caveats(study: Study) -> list[str]:
@@ -61,7 +61,7 @@ def _has_other_features(name: str) -> bool:
     return entry.images and is_available(name) and bool(load(name, download=False).X.shape[1] != entry.p)
 
 
-def compare(summaries: Sequence[Summary], methods: Collection[str] = tuple(METHODS)) -> list[Difference]:
+def compare(summaries: Sequence[Summary], methods: Collection[str] = tuple(PAPER_METHODS)) -> list[Difference]:
     """The cells of these methods that the paper reports too."""
     theirs = {(each.dataset, each.setting, each.method): each for each in published()}
     pairs = ((each, theirs.get((each.dataset, each.setting, each.method))) for each in summaries)

@@ -15,7 +15,7 @@ from propense._maths.logistic import logit, sigmoid
 from propense.datasets import Dataset, load
 from propense.estimators import Oracle
 from propense.labelling import MECHANISMS, Labelling, class_score, draw_labels, simulate
-from propense.study.plan import METHODS, Cell
+from propense.study.plan import PAPER_METHODS, Cell
 from propense.study.scores import area_under_curve, classification_scores, log_loss
 
 __all__ = ["Prepared", "Record", "measure", "prepare"]
@@ -24,7 +24,7 @@ __all__ = ["Prepared", "Record", "measure", "prepare"]
 _MAX_COLUMNS = 30
 _MAX_CORRELATION = 0.95
 # Used as the cell's method where the method does not matter.
-_ANY_METHOD = METHODS["oracle"]
+_ANY_METHOD = PAPER_METHODS["oracle"]
 
 Shared = TypeVar("Shared", "Prepared", Labelling)
 
@@ -71,7 +71,7 @@ def _score(cell: Cell, data: Prepared) -> Record:
     drawn = _label(replace(cell, method=_ANY_METHOD))
     model = cell.method.make()
     if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
-        model.set_params(random_state=int(cell.rng("method", cell.method.name).integers(2**31)))
+        model.set_params(random_state=int(cell.rng("method", cell.method.record_name).integers(2**31)))
     target = data.y_train if isinstance(model, Oracle) else drawn.labelled
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from propense.datasets import names
-from propense.errors import InvalidPlan
+from propense.errors import InvalidOption, InvalidPlan
+from propense.estimators import find_method
+from propense.estimators._methods import is_ours
 from propense.labelling import MECHANISMS
 
-__all__ = ["METHODS", "PROTOCOLS", "Cell", "Method", "Study"]
+__all__ = ["PAPER_METHODS", "PROTOCOLS", "Cell", "Method", "Study", "method_named"]
 
 PROTOCOLS = ("paper", "clean")
 
@@ -38,6 +40,11 @@ class Method:
     path: str
     parameters: tuple[tuple[str, Any], ...] = ()
 
+    @property
+    def record_name(self) -> str:
+        """The name in keys and seeds: the paper's forms keep the one that their first records have, without variant."""
+        return self.name.removesuffix("-published") if PAPER_METHODS.get(self.name) == self else self.name
+
     def make(self) -> Any:
         """The estimator itself, unfitted."""
         module, _, attribute = self.path.rpartition(".")
@@ -49,18 +56,17 @@ class Method:
             raise InvalidPlan(f"The method {self.name!r} cannot be made from {self.path!r}: {words}.") from None
 
 
+def method_named(name: str) -> Method:
+    """The method of a short name, such as "lbe-published", or of an import path."""
+    method, parameters = find_method(name)
+    if not is_ours(method):
+        return Method(method.__name__.lower(), name)
+    return Method(name, f"propense.{method.__name__}", tuple(sorted(parameters.items())))
+
+
 # The methods of the paper, in the forms that made its numbers.
-METHODS = {
-    method.name: method
-    for method in (
-        Method("oracle", "propense.Oracle"),
-        Method("naive", "propense.Naive"),
-        Method("sar-em", "propense.SAREM", (("variant", "published"),)),
-        Method("lbe", "propense.LBE", (("variant", "published"),)),
-        Method("pglin", "propense.PGLin"),
-        Method("tm", "propense.TM"),
-        Method("jerm", "propense.JERM"),
-    )
+PAPER_METHODS = {
+    name: method_named(name) for name in ("oracle", "naive", "sar-em-published", "lbe-published", "pglin", "tm", "jerm")
 }
 
 
@@ -80,7 +86,7 @@ class Cell:
     def key(self) -> str:
         """A digest of everything that decides the result."""
         parts = [getattr(self, each.name) for each in fields(self) if each.name != "method"]
-        parts += [self.method.name, self.method.path, list(self.method.parameters)]
+        parts += [self.method.record_name, self.method.path, list(self.method.parameters)]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def rng(self, *purpose: str) -> np.random.Generator:
@@ -109,7 +115,7 @@ class Study:
     datasets: tuple[str, ...]
     mechanisms: tuple[str, ...]
     frequencies: tuple[float, ...]
-    methods: tuple[Method, ...] = field(default_factory=lambda: tuple(METHODS.values()))
+    methods: tuple[Method, ...] = field(default_factory=lambda: tuple(PAPER_METHODS.values()))
     repeats: int = 10
     seed: int = 0
     protocol: str = "paper"
@@ -173,10 +179,10 @@ class Study:
 def _read_method(given: Any, path: Path) -> Method:
     """A name, or a table with class, name and parameters."""
     if isinstance(given, str):
-        if given not in METHODS:
-            known = ", ".join(METHODS)
-            raise InvalidPlan(f"{path}: there is no method {given!r}. There are: {known}; or give a class.")
-        return METHODS[given]
+        try:
+            return method_named(given)
+        except InvalidOption as error:
+            raise InvalidPlan(f"{path}: {error}") from None
     kinds = {"class": str, "name": str, "parameters": dict}
     if (
         not isinstance(given, dict)

@@ -7,12 +7,11 @@ from propense.tables.folder_fit import fit_folder
 from propense.tables.groups import Group, Grouping
 from propense.tables.labels import Label
 from propense.tables.model import Scores, TableModel
-from propense.tables.prepare import METHODS, FitOptions
+from propense.tables.prepare import FitOptions
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 
 __all__ = [
-    "METHODS",
     "Column",
     "Counts",
     "FitOptions",

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
-from propense.estimators import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier, SparseJoint
-from propense.estimators._base import BasePUClassifier
+from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
 from propense.tables.column_checks import doubtful_columns
 from propense.tables.labels import Label
@@ -18,20 +17,7 @@ from propense.tables.model import ADDED, TableModel
 from propense.tables.preparation import Preparation, places_of, prepared_columns
 from propense.tables.schema import infer_schema
 
-__all__ = ["METHODS", "FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
-
-# By the names of the command line, each as it should be rather than as it was published.
-METHODS: dict[str, type[BasePUClassifier]] = {
-    "pu": PUClassifier,
-    "jerm": JERM,
-    "joint-mle": JointMLE,
-    "lbe": LBE,
-    "naive": Naive,
-    "pglin": PGLin,
-    "sar-em": SAREM,
-    "sparse-joint": SparseJoint,
-    "tm": TM,
-}
+__all__ = ["FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +37,7 @@ class FitOptions:
     categorical : list of str, default=()
         Columns whose numbers are names, such as postcodes.
     method : str, default="pu"
-        One of `METHODS`.
+        A short name, such as "jerm" or "lbe-published", or the import path of a class of your own.
     decision : {"balanced", "posterior"}, default="balanced"
         Whether `predict` compares the posterior with the estimated prior or with ½.
     propensity_features : list of str, default=None
@@ -171,9 +157,10 @@ def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> li
 
 def _make_estimator(options: FitOptions, prepared: Sequence[tuple[str, str]]) -> BasePUClassifier:
     method, parameters = options.method, options.parameters
-    if method not in METHODS:
-        raise InvalidOption(f"There is no method {method!r}. There are: {', '.join(METHODS)}.")
-    estimator = METHODS[method](decision=options.decision)
+    kind, variant = find_method(method)
+    if kind.description.needs:
+        raise InvalidOption(f"The method {method} needs {kind.description.needs}, which a table does not have.")
+    estimator = kind(**{"decision": options.decision, **variant})
     known = estimator.get_params()
     unknown = [name for name in parameters if name not in known]
     if unknown:
