@@ -1,4 +1,4 @@
-"""A Dask cluster, by its address."""
+"""Connect to a Dask cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _PATIENCE = 10
 
 @contextmanager
 def on_dask(address: str) -> Iterator[Any]:
-    """A Dask client of the scheduler at an address, or of processes on this machine where that is "local"."""
+    """A client of the Dask scheduler at an address, or of processes on this machine if the address is "local"."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -24,7 +24,7 @@ def on_dask(address: str) -> Iterator[Any]:
             yield client
         return
     try:
-        # Knock first: a client that finds nobody would stay the one that Dask asks for whatever comes later.
+        # Try a client that is not the default first: a default client without a scheduler would break later Dask calls.
         Client(address, timeout=_PATIENCE, set_as_default=False).close()
         client = Client(address, timeout=_PATIENCE)
     except (OSError, ValueError, TypeError) as error:

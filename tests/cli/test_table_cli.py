@@ -58,7 +58,7 @@ def test_a_fit_tells_what_a_reader_needs(folder, tmp_path, clinic):
     assert f"{found.labelled.sum()} labelled (reported = yes). numbers: age, bmi true/false: smoker" in words
     assert f"{found.expected.sum():,.0f} ({100 * found.expected.mean():.0f} %)" in words
     assert f"{100 * found.estimator.label_frequency_:.0f} %" in words
-    assert "Who is under-labelled?" in words
+    assert "Which groups are under-labelled?" in words
     assert "sex" in words
     assert f"Wrote the model {model}." in out
     assert f"Wrote the report {report}." in out
@@ -71,7 +71,7 @@ def test_labels_are_tested_where_that_is_asked_for(folder, tmp_path, clinic):
     status, out, err = call(*asked, "--scar-test", "--prior", "0.5")
     assert (status, err) == (0, "")
     found = fit_table(clinic, "reported", id="patient", propensity_features=["sex"], scar_test=True, prior=0.5).scar
-    assert f"Labels at random? {found} (600 rows were looked at.)" in out
+    assert f"Labels at random? {found} 600 rows were tested." in out
     assert found.prevalence == pytest.approx(0.5)
     assert f"{found} 600 rows were tested." in report.read_text(encoding="utf-8")
     assert propense.model_files.inspect(model)["about"]["scar_p_value"] == found.p_value
@@ -92,7 +92,8 @@ def test_scores_from_a_file_are_those_of_the_fit_bit_for_bit(folder, tmp_path, c
     )
     assert (status, err) == (0, "")
     assert (
-        f"600 rows, {found.labelled.sum()} labelled (reported = yes), about {found.expected.sum():,.0f} positive" in out
+        f"600 rows: {found.labelled.sum()} labelled (reported = yes), about {found.counts.hidden:,.0f} of the others"
+        in out
     )
     np.testing.assert_array_equal(parquet.read_table(tmp_path / "o.parquet").column("hidden"), found.scores.hidden)
 
@@ -114,7 +115,7 @@ def test_the_review_list_says_what_to_expect(folder, tmp_path):
     listed = TableFile(tmp_path / "top.csv").read()
     hidden = [float(cell) for cell in listed.column("hidden").to_pylist()]
     assert hidden == sorted(hidden, reverse=True)
-    assert f"The 10 rows listed hold about {sum(hidden):,.1f} positives." in out
+    assert f"About {sum(hidden):,.1f} of the 10 rows listed are expected to be positive." in out
     assert set(listed.column("reported").to_pylist()) == {""}
 
 
@@ -216,20 +217,20 @@ def test_options_that_make_no_sense_are_refused(folder, tmp_path):
     refused(["fit", table, *FIT, "--method", "magic"], "magic", "jerm")
     refused(["fit", table, *FIT, "--decision", "fair"], "decision='fair'", "balanced")
     refused(["fit", table, *FIT, "--propensity-features", "sex,height"], "'height'", "'age'")
-    refused(["fit", table, *FIT, "--model", table], "never written over")
-    refused(["fit", table, *FIT, "--report", table], "never written over")
+    refused(["fit", table, *FIT, "--model", table], "not overwritten")
+    refused(["fit", table, *FIT, "--report", table], "not overwritten")
     refused(["fit", table, *FIT, "--model", tmp_path / "no" / "m.propense"], "there is no folder")
     refused(["fit", table, *FIT, "--report", tmp_path], "is a folder")
-    refused(["fit", table, *FIT, "--report", out, "--model", out], "--model and --report are one file")
+    refused(["fit", table, *FIT, "--report", out, "--model", out], "--model and --report are the same file")
     refused(["fit", tmp_path / "none.csv", *FIT, "--model", model], "none.csv", "no such file")
     refused(["fit", table, *FIT, "--set", "spy_quantile"], "NAME=VALUE")
     refused(["fit", table, *FIT, "--set", "ridge=-1"], "ridge=-1")
     refused(["fit", table, *FIT, "--decimal", "x"], "--decimal 'x'")
-    refused(["fit", table, *FIT, "--propensity-features", ","], "a name missing")
+    refused(["fit", table, *FIT, "--propensity-features", ","], "a name is missing")
     refused(["fit", table, *FIT, "--positive", "maybe"], "'maybe'", "'yes'")
     refused(["score", table, "--model", table, "--out", out], "clinic.csv", "not a propense model file")
-    refused(["score", table, "--model", model, "--out", model], "never written over")
-    refused(["score", table, "--model", model, "--out", table], "never written over")
+    refused(["score", table, "--model", model, "--out", model], "not overwritten")
+    refused(["score", table, "--model", model, "--out", table], "not overwritten")
     refused(["score", table, "--model", model, "--out", tmp_path / "o.xlsx"], "o.xlsx", ".parquet")
     refused(["score", table, "--model", model, "--out", out, "--top", "0"], "--top")
     refused(["score", tmp_path / "none.csv", "--model", model, "--out", out], "none.csv", "no such file")
@@ -239,7 +240,7 @@ def test_options_that_make_no_sense_are_refused(folder, tmp_path):
     refused(["fit", table, *FIT, "--colour", "red"], "--colour")
     propense.save(propense.Naive().fit([[0.0], [1.0], [2.0]], [0, 1, 0]), tmp_path / "naive.propense")
     refused(
-        ["score", table, "--model", tmp_path / "naive.propense", "--out", out], "holds a Naive, no model of a table"
+        ["score", table, "--model", tmp_path / "naive.propense", "--out", out], "holds a Naive, not a model of a table"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["naive.propense"]
 

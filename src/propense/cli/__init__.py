@@ -11,7 +11,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line, or say what it needs; what is wrong is one line and exit status 2."""
+    """Run the command line. An error is one line on standard error and exit status 2."""
     try:
         from propense.cli._app import app
     except ModuleNotFoundError as error:
@@ -19,19 +19,19 @@ def main() -> None:
             raise
         sys.exit("The propense command needs typer and rich: pip install 'propense[cli]'")
     for stream in (sys.stdout, sys.stderr):
-        # A terminal or a file of another encoding gets a question mark for ≤, not a crash.
+        # A terminal or file with another encoding shows ? for ≤ instead of failing.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         app()
     except PropenseError as error:
-        # One line, whatever a table's cells have put into it.
-        print(f"{type(error).__name__}: {' '.join(with_flags(str(error)).split())}", file=sys.stderr)
+        # On one line, even if it quotes cells with line breaks.
+        print(f"Error: {' '.join(with_flags(str(error)).split())}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell, and Python's last flush must not try.
+        # The reader of the output has gone, and Python must not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -12,7 +12,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="propense",
-    help="Learn who is positive, and who gets labelled, from positive and unlabelled data.",
+    help="Learn which rows are positive, and which positives get labelled, from positive and unlabelled data.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -40,12 +40,12 @@ def propense(
         typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Learn who is positive, and who gets labelled, from positive and unlabelled data."""
+    """Learn which rows are positive, and which positives get labelled, from positive and unlabelled data."""
 
 
 @app.command()
-def demo(seed: Annotated[int, typer.Option(help="Seeds the labels drawn.", min=0)] = 0) -> None:
-    """Hide most labels of scikit-learn's breast cancer data, and find the tumours again."""
+def demo(seed: Annotated[int, typer.Option(help="The random seed of the labels.", min=0)] = 0) -> None:
+    """Hide most labels of scikit-learn's breast cancer data, and find the malignant tumours again."""
     from propense.cli._demo import run_demo, show_demo
 
     show_demo(run_demo(seed))

@@ -1,4 +1,4 @@
-"""`propense datasets`: what there is, and fetching it."""
+"""`propense datasets`: list, describe and download data sets."""
 
 from typing import Annotated
 
@@ -6,33 +6,33 @@ import typer
 
 __all__ = ["datasets"]
 
-datasets = typer.Typer(no_args_is_help=True, help="The paper's twenty data sets.")
+datasets = typer.Typer(no_args_is_help=True, help="List, describe or download the twenty data sets of the paper.")
 
-Name = Annotated[str, typer.Argument(help="A name of `propense datasets list`.")]
+Name = Annotated[str, typer.Argument(help="A name from `propense datasets list`.")]
 
 
 @datasets.command("list")
 def list_datasets() -> None:
-    """Name, size and place of every data set."""
+    """List the data sets with their sizes, and whether they are on this machine."""
     from rich.console import Console
     from rich.table import Table
 
     from propense.datasets import describe, is_available, names
     from propense.datasets.home import data_home
 
-    table = Table(title=f"Data home: {data_home()}")
-    for column in ("name", "rows", "columns", "positives", "here"):
-        table.add_column(column, justify="left" if column in ("name", "here") else "right")
+    table = Table(title=f"Data sets in {data_home()}")
+    for column in ("name", "rows", "columns", "positives", "downloaded"):
+        table.add_column(column, justify="left" if column in ("name", "downloaded") else "right")
     for name in names():
         entry = describe(name)
-        here = "scikit-learn" if name == "wdbc" else "yes" if is_available(name) else "no"
+        here = "with scikit-learn" if name == "wdbc" else "yes" if is_available(name) else "no"
         table.add_row(name, str(entry.n), str(entry.p), str(entry.positives), here)
     Console().print(table)
 
 
 @datasets.command("describe")
 def describe_dataset(name: Name) -> None:
-    """All that the catalogue says of a data set."""
+    """Describe a data set: size, positives, source, licence and citation."""
     from rich.console import Console
 
     from propense.datasets import describe
@@ -52,9 +52,12 @@ def describe_dataset(name: Name) -> None:
 
 @datasets.command("fetch")
 def fetch(
-    names_wanted: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="All tables if none.")] = None,
+    names_wanted: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Names of data sets; all tables, but no images, unless given."),
+    ] = None,
 ) -> None:
-    """Download data sets into the data home, those that are not there."""
+    """Download data sets that are not yet on this machine, into PROPENSE_DATA or the user's cache."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 

@@ -1,4 +1,4 @@
-"""The demo: Wdbc with labels drawn by S2, fitted by Naive, JERM and Oracle."""
+"""The demo: breast cancer data with simulated labels, fitted by four methods."""
 
 import warnings
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ TOP = 10
 
 @dataclass(frozen=True)
 class Score:
-    """One line of the table; `propensity_error` is None for the oracle, which knows nothing of labels."""
+    """One line of the table; `propensity_error` is None for the oracle, which has no propensity."""
 
     method: str
     balanced_accuracy: float
@@ -34,7 +34,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Finding:
-    """An unlabelled row, how likely it is positive, and whether it is."""
+    """An unlabelled row, the probability that it is positive, and whether it is."""
 
     row: int
     hidden: float
@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Demo:
-    """All that the demo prints."""
+    """What the demo prints."""
 
     rows: int
     positives: int
@@ -55,7 +55,7 @@ class Demo:
 
 
 def run_demo(seed: int) -> Demo:
-    """Split Wdbc, label 30 % of the malignant training rows by S2, fit, and score on the held-out rows."""
+    """Split the data, label 30 % of the malignant training rows (mechanism S2), fit, and score on the held-out rows."""
     data = load_breast_cancer()
     malignant = data.target == 0
     rows, rows_test = train_test_split(np.arange(len(malignant)), random_state=seed)
@@ -65,7 +65,7 @@ def run_demo(seed: int) -> Demo:
     drawn = simulate(X, y, "S2", FREQUENCY, rng=seed)
     labelled, propensity = drawn.labelled, drawn.propensity
     with warnings.catch_warnings():
-        # The doubts of the first choice are printed as notes.
+        # The doubts of PUClassifier are printed as notes.
         warnings.simplefilter("ignore", DoubtfulFit)
         oracle = Oracle().fit(X, y)
         naive, jerm = Naive().fit(X, labelled), JERM().fit(X, labelled)
@@ -81,7 +81,7 @@ def run_demo(seed: int) -> Demo:
         positives=int(y.sum()),
         labelled=int(labelled.sum()),
         prior=float(y.mean()),
-        # What is decided does not enter the fit, so one fit serves both decisions.
+        # The decision does not affect the fit, so JERM is fitted only once.
         scores=[
             score("Naive", naive),
             score("JERM", jerm),
@@ -110,26 +110,26 @@ def show_demo(demo: Demo) -> None:
     """Print the demo."""
     console = Console()
     console.print(
-        f"Breast cancer (Wdbc): {demo.rows} training rows, {demo.positives} malignant, of which {demo.labelled} are "
-        f"labelled (S2, c = {FREQUENCY}). The rest is unlabelled."
+        f"Breast cancer data: {demo.rows} training rows, {demo.positives} of them malignant. Only {demo.labelled} of "
+        "these are labelled, clear cases more often than others."
     )
-    table = Table(title="Scored against the true classes of held-out rows")
+    table = Table(title="Results, with balanced accuracy on held-out rows")
     table.add_column("method")
     table.add_column("balanced accuracy", justify="right")
-    table.add_column(f"prior (true {demo.prior:.3f})", justify="right")
-    table.add_column("error of ê", justify="right")
+    table.add_column(f"share of positives (true: {demo.prior:.3f})", justify="right")
+    table.add_column("propensity error", justify="right")
     for line in demo.scores:
         error = "–" if line.propensity_error is None else f"{line.propensity_error:.3f}"
         table.add_row(line.method, f"{line.balanced_accuracy:.3f}", f"{line.prior:.3f}", error)
     console.print(table)
-    found = Table(title="The unlabelled rows most likely malignant, by PUClassifier")
+    found = Table(title="Unlabelled rows to review first")
     found.add_column("row", justify="right")
-    found.add_column("P(Y=1 | x, S=0)", justify="right")
-    found.add_column("is it?")
+    found.add_column("probability", justify="right")
+    found.add_column("malignant?")
     for finding in demo.findings:
         found.add_row(str(finding.row), f"{finding.hidden:.4f}", "yes" if finding.positive else "no")
     console.print(found)
     hits = sum(finding.positive for finding in demo.findings)
-    console.print(f"{hits} of these {len(demo.findings)} are malignant.")
+    console.print(f"{hits} of these {len(demo.findings)} rows are malignant.")
     for note in demo.notes:
         console.print(f"Note: {note}", highlight=False, markup=False)

@@ -9,18 +9,15 @@ from propense.tables import Grouping, TableFit
 
 __all__ = ["show_fit"]
 
-# Columns shown under "who is under-labelled".
-_SHOWN = 5
-# Columns named of each kind.
-_NAMED = 12
+# Columns in the table of groups, and columns named for each kind.
+_SHOWN, _NAMED = 5, 12
 
 
 def show_fit(found: TableFit, name: str) -> None:
-    """Rows and columns, the method beside the naive baseline, who is under-labelled, and what to beware of."""
+    """Print the columns, the estimates of the method and the naive baseline, under-labelled groups and notes."""
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    n, labelled = found.counts.rows, found.counts.labelled
-    said = "" if found.model is None else f" ({found.model.label})"
-    console.print(f"{name}: {n:,} rows, {labelled:,} labelled{said}.")
+    label = "" if found.model is None else f" ({found.model.label})"
+    console.print(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
     for kind, words in (("number", "numbers"), ("truth", "true/false"), ("category", "categories")):
         names = [column.name for column in found.schema.columns if column.kind == kind]
         if names:
@@ -31,40 +28,35 @@ def show_fit(found: TableFit, name: str) -> None:
     if isinstance(found.estimator, PUClassifier):
         console.print(str(found.estimator.diagnosis_))
     if found.scar is not None:
-        console.print(f"Labels at random? {found.scar} ({found.scar.rows:,} rows were looked at.)")
+        console.print(f"Labels at random? {found.scar} {found.scar.rows:,} rows were tested.")
     for note in found.notes:
         console.print(f"Note: {note}")
 
 
 def _estimates(found: TableFit) -> Table:
     n, labelled = found.counts.rows, found.counts.labelled
-    table = Table(title="How many are positive?")
+    estimator, balanced = found.estimator, found.estimator.decision == "balanced"
+    table = Table(title="How many rows are positive?")
     table.add_column("")
-    table.add_column("unlabelled taken for negative (naive)", justify="right")
-    table.add_column(type(found.estimator).__name__, justify="right")
-    estimator = found.estimator
-    cut = "the prior" if estimator.decision == "balanced" else "½"
-    for words, naive, ours in (
-        ("positives", _share(labelled, n), _share(estimator.prior_ * n, n)),
-        ("of them labelled", "100 %", _percent(estimator.label_frequency_)),
-        ("hidden among the unlabelled", "0", f"{found.counts.hidden:,.0f}"),
-        (
-            f"called positive: posterior above {cut}",
-            f"{found.counts.naive_positive:,}",
-            f"{found.counts.positive:,}",
-        ),
-    ):
-        table.add_row(words, naive, ours)
+    table.add_column("naive: unlabelled = negative", justify="right")
+    table.add_column(type(estimator).__name__, justify="right")
+    table.add_row("positive rows, estimated", _share(labelled, n), _share(estimator.prior_ * n, n))
+    table.add_row("positives that are labelled", "100 %", _percent(estimator.label_frequency_))
+    table.add_row("positives without a label", "0", f"{found.counts.hidden:,.0f}")
+    cuts = [_percent(model.prior_ if balanced else 0.5) for model in (found.naive, estimator)]
+    counts = found.counts.naive_positive, found.counts.positive
+    cells = [f"{count:,} (probability > {cut})" for count, cut in zip(counts, cuts, strict=True)]
+    table.add_row("rows predicted positive", *cells)
     return table
 
 
 def _under_labelled(groupings: list[Grouping], overall: float) -> Table:
-    title = f"Who is under-labelled? Share of the positives that is labelled ({100 * overall:.0f} % in all)"
+    title = f"Which groups are under-labelled? Share of the positives that are labelled ({_percent(overall)} overall)"
     table = Table(title=title, min_width=len(title))
-    for column in ("column", "least labelled", "", "most labelled", ""):
+    for column in ("column", "lowest share", "", "highest share", ""):
         table.add_column(column, justify="right" if column == "" else "left")
     for grouping in groupings:
-        # A group without a positive to speak of has no share to speak of.
+        # The share is meaningless in a group with less than one expected positive.
         groups = sorted((g for g in grouping.groups if g.positives >= 1), key=lambda g: g.frequency)
         if len(groups) > 1:
             least, most = groups[0], groups[-1]

@@ -1,4 +1,4 @@
-"""How far a run is, while it runs: a bar on a terminal, a line now and then in a log."""
+"""The progress of a study: a bar on a terminal, or a line every half minute in a log."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _PAUSE = 30.0
 
 
 class ProgressBar:
-    """Records done and to go, the rate, the time left and the failures.
+    """Shows the records done, the rate, the time left and the failures.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class ProgressBar:
     def __init__(self, console: Console, total: int) -> None:
         self._console, self._total = console, total
         self._done = self._failed = self._before = 0
-        self._start = self._told = time.monotonic()
+        self._start = self._logged = time.monotonic()
         columns = (
             TextColumn("records"),
             BarColumn(),
@@ -41,26 +41,26 @@ class ProgressBar:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """The bar, as long as this lasts."""
+        """Show the bar inside a with statement."""
         with self._bar:
             yield
 
     def begin(self, done: int, failed: int) -> None:
-        """From here: what earlier runs have done."""
+        """Start from the records of earlier runs."""
         self._done = self._before = done
         self._failed = failed
         self._start = time.monotonic()
         self._bar.update(self._task, completed=done, failed=failed)
 
     def advance(self, *, failed: bool) -> None:
-        """One record more."""
+        """Count one more record."""
         self._done += 1
         self._failed += failed
         now = time.monotonic()
         rate = (self._done - self._before) / max(now - self._start, 1e-9)
         self._bar.update(self._task, advance=1, failed=self._failed, rate=f"{rate:.1f}/s")
-        if not self._console.is_terminal and now - self._told >= _PAUSE:
-            self._told = now
+        if not self._console.is_terminal and now - self._logged >= _PAUSE:
+            self._logged = now
             left = (self._total - self._done) / rate / 60.0
             self._console.print(
                 f"{self._done} of {self._total} records, {rate:.1f}/s, {left:.0f} min left, {self._failed} failed",

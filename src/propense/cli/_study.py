@@ -1,4 +1,4 @@
-"""`propense study`: run a plan, see how far it is, and read what it found."""
+"""`propense study`: run a plan, show its progress, and read its results."""
 
 import csv
 import sys
@@ -18,30 +18,33 @@ if TYPE_CHECKING:
 
 __all__ = ["study"]
 
-# Failures that are listed.
+# The number of failures listed.
 _SHOWN = 20
 
-study = typer.Typer(no_args_is_help=True, help="The paper's experiments, or your own: run, resume, compare.")
+study = typer.Typer(no_args_is_help=True, help="Run, resume and compare experiments: those of the paper, or your own.")
 
-Plan = Annotated[Path, typer.Argument(help="A plan in TOML.", exists=True, dir_okay=False)]
-LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="The ledger; beside the plan unless given.")]
+Plan = Annotated[Path, typer.Argument(help="The plan of the study, a TOML file.", exists=True, dir_okay=False)]
+LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="The file of results. Default: next to the plan.")]
 Format = Annotated[str, typer.Option("--format", help="csv, or table for the terminal.")]
-Out = Annotated[Path | None, typer.Option("--out", help="A file to write to instead of standard output.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")]
 
 
 @study.command("run")
 def run_study(
     plan: Plan,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
-    dask: Annotated[str | None, typer.Option("--dask", help="The address of a Dask scheduler to use instead.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="The number of processes.")] = 1,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", help="The address of a Dask scheduler to use instead of processes."),
+    ] = None,
     ledger: LedgerFile = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Repeat the experiments that failed before.")] = False,
     again: Annotated[
         list[str] | None,
-        typer.Option("--again", help="Measure this method anew, after a change of its code; may be repeated."),
+        typer.Option("--again", help="Measure this method again, after a change to its code. May be repeated."),
     ] = None,
 ) -> None:
-    """Measure what the ledger lacks. Stop it at any moment and run it again: nothing is lost or done twice."""
+    """Run the experiments that are not in the ledger yet. Stop at any time; the same command continues."""
     from rich.console import Console
 
     from propense.cli._progress import ProgressBar
@@ -60,7 +63,7 @@ def run_study(
     def on_record(_: "Cell", record: "Record") -> None:
         bar.advance(failed=record.error is not None)
 
-    with Ledger(_beside(plan, ledger)) as book:
+    with Ledger(_ledger_path(plan, ledger)) as book:
         try:
             with bar.shown():
                 progress = run_cells(
@@ -74,28 +77,28 @@ def run_study(
                     on_record=on_record,
                 )
         except KeyboardInterrupt:
-            console.print("Stopped. What was measured is kept; the same command goes on from there.")
+            console.print("Stopped. The records so far are kept; run the same command to continue.")
             raise typer.Exit(130) from None
     console.print(
-        f"{progress.done} of {progress.total} records, {progress.failed} failed: {_beside(plan, ledger)}",
+        f"{progress.done} of {progress.total} records, {progress.failed} failed: {_ledger_path(plan, ledger)}",
         soft_wrap=True,
         markup=False,
     )
     if progress.failed:
-        console.print("propense study status shows what failed, and --retry tries it again.")
+        console.print("propense study status lists the failures; --retry repeats them.")
         raise typer.Exit(1)
 
 
 @study.command("status")
 def status(plan: Plan, ledger: LedgerFile = None) -> None:
-    """How many records there are and how many to go, by data set, and what failed."""
+    """Show how many records there are, how many are missing, and what failed."""
     from rich.console import Console
     from rich.table import Table
 
     what = _read(plan)
     rows = _rows(plan, ledger, what, needed=False)
     table = Table(title=f"{len(rows)} of {len(what)} records")
-    for column in ("data set", "done", "failed", "to go"):
+    for column in ("data set", "done", "failed", "missing"):
         table.add_column(column, justify="left" if column == "data set" else "right")
     each = len(what) // len(what.datasets)
     for name in what.datasets:
@@ -109,24 +112,24 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
         cell = f"{row['dataset']} {row['mechanism']} {row['frequency']} {row['method']} {row['repeat']}"
         console.print(f"{cell}: {row['error']}", markup=False, soft_wrap=True)
     if len(failed_rows) > _SHOWN:
-        console.print(f"And {len(failed_rows) - _SHOWN} more; propense study export has them all.")
+        console.print(f"And {len(failed_rows) - _SHOWN} more: propense study export lists them all.")
 
 
 @study.command("export")
 def export(
     plan: Plan,
     ledger: LedgerFile = None,
-    form: Annotated[str, typer.Option("--format", help="csv, or parquet (to a file, --out).")] = "csv",
+    form: Annotated[str, typer.Option("--format", help="csv, or parquet (with --out).")] = "csv",
     out: Out = None,
 ) -> None:
-    """Every record, one a row."""
+    """Write every record, one per row."""
     rows = _rows(plan, ledger, _read(plan))
     if form == "csv":
         _write_csv(rows, out)
     elif form == "parquet" and out is not None:
         _write_parquet(rows, out)
     else:
-        raise InvalidOption(f"--format {form}: must be csv, or parquet with --out FILE.")
+        raise InvalidOption(f"--format {form}: use csv, or parquet with --out FILE.")
 
 
 @study.command("table")
@@ -135,14 +138,14 @@ def table_study(
     ledger: LedgerFile = None,
     form: Annotated[str, typer.Option("--format", help="table, markdown, latex or csv.")] = "table",
     of: Annotated[
-        str | None, typer.Option("--of", help="The method whose wins are counted: jerm, or the plan's last.")
+        str | None, typer.Option("--of", help="Count the wins of this method. Default: jerm, or the last of the plan.")
     ] = None,
     score: Annotated[
-        str, typer.Option("--score", help="Any score of a record, such as auc, log_loss, propensity_error or seconds.")
+        str, typer.Option("--score", help="The score to show, such as auc, log_loss, propensity_error or seconds.")
     ] = "balanced_accuracy",
     out: Out = None,
 ) -> None:
-    """The paper's tables: mean ± sd and average ranks for each labelling, then wins, losses and draws."""
+    """Show the tables of the paper: mean ± standard deviation, average ranks, and wins, losses and draws."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -155,7 +158,7 @@ def table_study(
     if of is not None:
         _check_method("--of", of, what)
     if score not in SCORES:
-        raise InvalidOption(f"--score {score}: there is no such score. There are: {', '.join(SCORES)}.")
+        raise InvalidOption(f"--score {score}: there is no such score. The scores: {', '.join(SCORES)}.")
     rows = _rows(plan, ledger, what)
     summaries, champion = summarise(rows, score), of or favourite(what)
     grids = mean_grids(summaries, score)
@@ -177,7 +180,7 @@ def table_study(
 
 @study.command("compare")
 def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table", out: Out = None) -> None:
-    """Our means beside the paper's: by cell (csv), or by method with the cells that differ most (table)."""
+    """Compare our means with those of the paper: by cell (csv), or by method, with the largest differences (table)."""
     from rich.console import Console
     from rich.table import Table
 
@@ -190,18 +193,18 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
     for sentence in caveats(what):
         print(f"Note: {sentence}", file=sys.stderr)
     if not differences:
-        raise LedgerError(f"The paper has no cell that is in the ledger of {plan}.")
+        raise LedgerError(f"The paper has no results for the experiments of {plan}.")
     if form == "csv":
         _write_csv([asdict(each) for each in differences], out)
         return
     console = Console()
-    table = Table(title="Balanced accuracy: ours and the paper's, over cells")
+    table = Table(title="Balanced accuracy, ours compared with the paper's")
     for column in ("method", "cells", "mean |difference|", "mean difference"):
         table.add_column(column, justify="left" if column == "method" else "right")
     for method, (size, off, cells) in per_method(differences).items():
         table.add_row(method, str(cells), f"{size:.4f}", f"{off:+.4f}")
     console.print(table)
-    most = Table(title="The cells that differ most")
+    most = Table(title="The largest differences")
     for column in ("data set", "labels", "method", "ours", "paper", "difference"):
         most.add_column(column)
     for each in sorted(differences, key=lambda each: -abs(each.difference))[:15]:
@@ -216,9 +219,11 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
 def report(
     plan: Plan,
     ledger: LedgerFile = None,
-    out: Annotated[Path | None, typer.Option("--out", help="The page; beside the plan unless given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The HTML file to write. Default: next to the plan.")
+    ] = None,
 ) -> None:
-    """One HTML page with every table and figure, which needs no network."""
+    """Write an HTML page with every table and figure. It can be read offline."""
     from propense.report import gather_study, render_study
 
     what = _read(plan)
@@ -230,7 +235,7 @@ def report(
 
 
 def _read(plan: Path) -> "Study":
-    """The plan; estimators of the user's own stand beside it."""
+    """The plan; Python files next to it can be imported, for methods of the user."""
     from propense.study import Study
 
     sys.path.insert(0, str(plan.resolve().parent))
@@ -240,26 +245,27 @@ def _read(plan: Path) -> "Study":
 def _check_method(option: str, name: str, what: "Study") -> None:
     known = [method.name for method in what.methods]
     if name not in known:
-        raise InvalidOption(f"{option} {name}: the plan has no such method. It has: {', '.join(known)}.")
+        raise InvalidOption(f"{option} {name}: the plan has no such method. Its methods: {', '.join(known)}.")
 
 
 def _check_format(form: str, out: Path | None, written: Sequence[str]) -> None:
-    """Refuse a format there is not, and a file for what is only shown."""
-    if form not in ("table", *written):
-        raise InvalidOption(f"--format {form}: must be table, {', '.join(written)}.")
+    """Raise an error for an unknown format, and for a file of what is only shown."""
+    known = ["table", *written]
+    if form not in known:
+        raise InvalidOption(f"--format {form}: use {' or '.join(known)}.")
     if form == "table" and out is not None:
-        raise InvalidOption(f"--out {out}: a table is only shown; to write, say --format {' or '.join(written)}.")
+        raise InvalidOption(f"--out {out}: a table cannot be written. Use --format {' or '.join(written)}.")
 
 
-def _beside(plan: Path, ledger: Path | None) -> Path:
+def _ledger_path(plan: Path, ledger: Path | None) -> Path:
     return plan.with_suffix(".ledger") if ledger is None else ledger
 
 
 def _rows(plan: Path, ledger: Path | None, what: "Study", *, needed: bool = True) -> list[dict[str, Any]]:
-    """The plan's records; none is an error where they are needed."""
+    """The records of the plan; an error if they are needed and there are none."""
     from propense.study import Ledger
 
-    path = _beside(plan, ledger)
+    path = _ledger_path(plan, ledger)
     if not path.exists():
         raise LedgerError(f"There is no ledger {path} yet. Run the study first: propense study run {plan}")
     with Ledger(path) as book:

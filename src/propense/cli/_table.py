@@ -1,4 +1,4 @@
-"""`propense fit`, `score`, `inspect` and `methods`: a table and the models of it."""
+"""`propense fit`, `score`, `inspect` and `methods`: fit models to tables, and use them."""
 
 import importlib
 import os
@@ -19,23 +19,27 @@ if TYPE_CHECKING:
 
 __all__ = ["fit", "inspect", "methods", "score"]
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet or Arrow; the name tells which.")]
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file.")]
 Tables = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet, Arrow, or a folder of Parquet files.")
+    Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file, or a folder of Parquet files.")
 ]
-Decimal = Annotated[
-    str | None, typer.Option("--decimal", help="How decimals are written in a CSV file: a point or a comma.")
-]
-ModelFile = Annotated[Path, typer.Option("--model", help="A model file of propense fit.")]
+Decimal = Annotated[str | None, typer.Option("--decimal", help="The decimal sign of numbers in a CSV file: . or ,")]
+# The facts of a model file whose names are not plain words.
+_FACTS = {"n_features": "number of features", "feature_names": "features", "kinds": "kinds of columns"}
+ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
 
 
 def fit(
     table: Tables,
-    label: Annotated[str, typer.Option("--label", help="The column that says who is labelled: 1/0, yes/empty, …")],
+    label: Annotated[
+        str, typer.Option("--label", help="The column that shows which rows are labelled: 1/0, yes/empty, …")
+    ],
     positive: Annotated[
-        str | None, typer.Option("--positive", help="The value that means labelled, where that is not plain.")
+        str | None, typer.Option("--positive", help="The value that means labelled, if that is not clear.")
     ] = None,
-    id: Annotated[str | None, typer.Option("--id", help="A column that names the rows and is no feature.")] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", help="The column that names the rows. It is not used as a feature.")
+    ] = None,
     method: Annotated[
         str,
         typer.Option("--method", help="A name listed by propense methods, or the import path of a class of your own."),
@@ -43,44 +47,51 @@ def fit(
     propensity_features: Annotated[
         list[str] | None,
         typer.Option(
-            "--propensity-features", help="Columns the chance of a label may depend on: A,B; may be repeated. Else all."
+            "--propensity-features",
+            help="The columns that the chance of a label depends on: A,B. May be repeated. Default: all columns.",
         ),
     ] = None,
-    drop: Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out; may be repeated.")] = None,
+    drop: Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out. May be repeated.")] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option("--categorical", help="A column of numbers that are names, such as postcodes; may be repeated."),
+        typer.Option("--categorical", help="A column whose numbers are names, such as postcodes. May be repeated."),
     ] = None,
     decision: Annotated[
-        str, typer.Option("--decision", help="Where the class is cut: balanced (at the prior) or posterior (at ½).")
+        str,
+        typer.Option(
+            "--decision",
+            help="Predict positive above the share of positives (balanced) or above ½ (posterior).",
+        ),
     ] = "balanced",
     decimal: Decimal = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter of the method: NAME=VALUE, such as spy_quantile=0.1; may be repeated."),
+        typer.Option("--set", help="A parameter of the method: NAME=VALUE, such as ridge=10. May be repeated."),
     ] = None,
     dask: Annotated[
         str | None,
         typer.Option(
             "--dask",
-            help="Work on Parquet larger than memory: local (processes on this machine) or a scheduler's address.",
+            help="For Parquet larger than memory: local (processes on this machine) or the address of a scheduler.",
         ),
     ] = None,
     scar_test: Annotated[
         bool | None,
         typer.Option(
             "--scar-test/--no-scar-test",
-            help="Test whether labels look drawn at random among the positives; done by itself up to 30 features.",
+            help="Test whether every positive row has the same chance of a label. Default: up to 30 features.",
         ),
     ] = None,
     prior: Annotated[
         float | None,
-        typer.Option("--prior", help="The share of positives, if known from elsewhere: sharpens --scar-test."),
+        typer.Option(
+            "--prior", help="The share of rows that are positive, if you know it. Makes the SCAR test more powerful."
+        ),
     ] = None,
-    model: Annotated[Path | None, typer.Option("--model", help="Write the model to this file.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Write a page to read to this file (HTML).")] = None,
+    model: Annotated[Path | None, typer.Option("--model", help="Save the model to this file.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a report to this file (HTML).")] = None,
 ) -> None:
-    """Learn from a table in which some rows are labelled who is positive, and who gets labelled."""
+    """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
     from propense.tables import FitOptions, TableFile, TableFolder
 
@@ -116,17 +127,18 @@ def fit(
 def score(
     table: Table,
     model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", help="The file to write: CSV (also .gz), Parquet or Arrow.")],
+    out: Annotated[Path, typer.Option("--out", help="The CSV (also .gz), Parquet or Arrow file to write.")],
     top: Annotated[
-        int | None, typer.Option("--top", min=1, help="Only so many rows, the unlabelled most likely positive first.")
+        int | None,
+        typer.Option("--top", min=1, help="Write only this many unlabelled rows, the most likely positives first."),
     ] = None,
     decimal: Decimal = None,
     modules: Annotated[
         list[str] | None,
-        typer.Option("--import", help="The module of the model's method, if that is one of your own; may be repeated."),
+        typer.Option("--import", help="The module of the model's method, if that is one of your own. May be repeated."),
     ] = None,
 ) -> None:
-    """Add posterior, propensity and hidden to a table of any size, or list the rows to look at first."""
+    """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -143,26 +155,29 @@ def score(
         done = score_file(
             fitted, source, out, top=top, decimal=decimal, progress=lambda rows: bar.update(task, completed=rows)
         )
-    words = f"{done.rows:,} rows, {done.labelled:,} labelled ({fitted.label})"
-    print(f"{words}, about {done.positives:,.0f} positive: the labelled, and hidden summed over the others.")
+    words = f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label})"
+    print(f"{words}, about {done.positives - done.labelled:,.0f} of the others expected to be positive.")
     if fitted.label.column not in source.columns:
-        print(f"There is no column {fitted.label.column!r}: every row counts as unlabelled.")
+        print(f"The table has no column {fitted.label.column!r}, so every row is treated as unlabelled.")
     for name, count in done.new_levels.items():
-        words = f"{count:,} cells of the column {name!r} hold what was never seen in the fit"
-        print(f"Note: {words}, and count as its most frequent level.")
+        words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
+        print(f"Note: {words}. They are treated as its most frequent category.")
     if top is not None:
-        print(f"The {done.listed:,} rows listed hold about {done.hits:,.1f} positives.")
-    print(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows a second).")
+        print(f"About {done.hits:,.1f} of the {done.listed:,} rows listed are expected to be positive.")
+    print(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
 
 
 def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")]) -> None:
-    """What is in a model file: method, parameters, columns, date and versions, and the doubts of the fit."""
-    from propense.model_files import inspect as look
+    """Show what is in a model file: method, parameters, columns, date, versions, and notes on the fit."""
+    from propense.model_files import inspect as inspect_file
 
-    facts = look(file)
+    facts = inspect_file(file)
     doubts = facts.pop("doubts")
+    if "kinds" in facts:
+        facts["kinds"] = {name: "true/false" if kind == "truth" else kind for name, kind in facts["kinds"].items()}
     for name, value in facts.items():
-        print(f"{name + ':':<18} {_in_words(value)}")
+        if value not in (None, [], {}):
+            print(f"{_FACTS.get(name, name) + ':':<20} {_in_words(value)}")
     for doubt in doubts:
         print(f"Note: {doubt}")
 
@@ -170,7 +185,7 @@ def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model f
 def methods(
     modules: Annotated[
         list[str] | None,
-        typer.Option("--import", help="A module whose methods to list too; may be repeated."),
+        typer.Option("--import", help="A module whose methods to list too. May be repeated."),
     ] = None,
 ) -> None:
     """List the methods: the name to pass to propense fit or to write in a study plan, and what each assumes."""
@@ -222,7 +237,7 @@ def _fit(source: Any, options: "FitOptions", dask: str | None) -> "TableFit":
 
 
 def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path | None) -> list[str]:
-    """Write what is wanted, and say so."""
+    """Write the model and the report, if wanted, and return a line on each."""
     words = []
     if model is not None:
         from propense.model_files import save
@@ -239,7 +254,7 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
         with write_atomically(report, InvalidOption) as path:
             path.write_text(page, encoding="utf-8")
         words.append(f"Wrote the report {report}.")
-    return words or ["Nothing was written: --model FILE keeps the model, --report FILE makes a page to read."]
+    return words or ["Nothing was written. Use --model FILE to save the model, and --report FILE to write a report."]
 
 
 def _load(path: Path) -> Any:
@@ -248,12 +263,14 @@ def _load(path: Path) -> Any:
 
     model = load(path)
     if not isinstance(model, TableModel):
-        raise InvalidOption(f"{path} holds a {type(model).__name__}, no model of a table: propense fit writes those.")
+        raise InvalidOption(
+            f"{path} holds a {type(model).__name__}, not a model of a table. Use a file written by propense fit."
+        )
     return model
 
 
 def _keep_apart(read: list[Path], written: dict[str, Path | None]) -> None:
-    """Refuse, before any work, to write over what is read, twice to one file, or where nothing can be written."""
+    """Raise an error, before any work, if an output cannot be written or would overwrite an input or another output."""
     wanted = {option: path for option, path in written.items() if path is not None}
     for option, path in wanted.items():
         if path.is_dir():
@@ -261,27 +278,27 @@ def _keep_apart(read: list[Path], written: dict[str, Path | None]) -> None:
         if not path.parent.is_dir():
             raise InvalidOption(f"{option} {path}: there is no folder {path.parent}.")
         if path.exists() and any(each.exists() and path.samefile(each) for each in read):
-            raise InvalidOption(f"{option} {path} is what is read, which is never written over. Give another name.")
+            raise InvalidOption(f"{option} {path} is also read, so it is not overwritten. Give another name.")
     if len({path.resolve() for path in wanted.values()}) < len(wanted):
-        raise InvalidOption(f"{' and '.join(wanted)} are one file. Give each a name of its own.")
+        raise InvalidOption(f"{' and '.join(wanted)} are the same file. Give them different names.")
 
 
 def _names(given: list[str], columns: list[str]) -> list[str]:
-    """Columns separated by commas; a name that holds a comma is one name."""
+    """Columns separated by commas; a column whose name contains a comma is one column."""
     names = [name for text in given for name in ([text] if text in columns else text.split(","))]
     stripped = [name if name in columns else name.strip() for name in names]
     if "" in stripped and "" not in columns:
-        raise InvalidOption(f"--propensity-features {','.join(given)}: there is a name missing.")
+        raise InvalidOption(f"--propensity-features {','.join(given)}: a name is missing.")
     return stripped
 
 
 def _parameters(given: list[str]) -> dict[str, Any]:
-    """NAME=VALUE, the value as TOML writes it, or else a word."""
+    """NAME=VALUE, with the value in TOML, or else a string."""
     found = {}
     for text in given:
         name, sign, value = text.partition("=")
         if not sign or not name:
-            raise InvalidOption(f"--set {text}: must be NAME=VALUE, such as spy_quantile=0.1.")
+            raise InvalidOption(f"--set {text}: use NAME=VALUE, such as ridge=10.")
         try:
             found[name.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
@@ -291,7 +308,7 @@ def _parameters(given: list[str]) -> dict[str, Any]:
 
 def _in_words(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key}={inner!r}" for key, inner in value.items()) or "–"
+        return ", ".join(f"{key}={inner!r}" for key, inner in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value)) or "–"
+        return ", ".join(map(str, value))
     return str(value)
