@@ -239,7 +239,7 @@ def test_a_known_propensity_stays_known(data):
     model = KnownPropensity(ridge=0.0).fit(data.X, labelled, propensity=0.4)
     found = intervals(model, data.X, labelled, propensity=0.4, n_resamples=60, random_state=0)
     assert found.prior.low < data.positive.mean() < found.prior.high
-    with pytest.raises(InvalidInput, match="pass the X, y and sample_weight of fit"):
+    with pytest.raises(InvalidInput, match="Pass the X, y and sample_weight of fit"):
         intervals(model, data.X, labelled, propensity=0.8)
 
 
@@ -247,8 +247,10 @@ def test_without_rows_there_are_two_intervals_and_a_sentence(data, model):
     found = intervals(model, data.X, data.labelled, how="sandwich")
     assert isinstance(found, Intervals)
     assert found.posterior is found.propensity is found.hidden is None
-    assert str(found).startswith(f"Prevalence {model.prior_:.3f} (95 % interval {found.prior.low:.3f} to ")
-    assert str(found).endswith("by the sandwich.")
+    assert str(found).startswith(
+        f"{100 * model.prior_:.1f} % of rows are positive (95 % interval {100 * found.prior.low:.1f} to "
+    )
+    assert str(found).endswith("From sandwich standard errors.")
     wider = intervals(model, data.X, data.labelled, how="sandwich", confidence=0.99)
     assert wider.prior.low < found.prior.low < found.prior.high < wider.prior.high
 
@@ -260,7 +262,7 @@ def test_failed_refits_are_counted_and_too_many_are_an_error(rng):
     # A resample misses both labelled rows with probability e⁻².
     assert 5 <= found.failed <= 25
     assert f"of which {found.failed} failed" in str(found)
-    with pytest.raises(InvalidOption, match=r"n_resamples=1: a spread needs at least two"):
+    with pytest.raises(InvalidOption, match=r"n_resamples=1: the bootstrap needs at least 2"):
         intervals(few, X, np.arange(60) < 2, n_resamples=1, random_state=0)
 
 
@@ -294,9 +296,9 @@ def test_only_fitted_estimators_of_ours_on_their_own_rows(data, model):
     with pytest.raises(NotFittedError):
         intervals(clone(model), data.X, data.labelled)
     pipeline = make_pipeline(StandardScaler(), clone(model)).fit(data.X, data.labelled)
-    with pytest.raises(InvalidOption, match=r"estimator=Pipeline: .* Of a pipeline pass the last step"):
+    with pytest.raises(InvalidOption, match=r"estimator=Pipeline: .* For a pipeline, pass its last step"):
         intervals(pipeline, data.X, data.labelled)
-    with pytest.raises(InvalidInput, match=r"The prior on these rows is .* pass the X, y and sample_weight of fit"):
+    with pytest.raises(InvalidInput, match=r"The prior on these rows is .* Pass the X, y and sample_weight of fit"):
         intervals(model, data.X[:700], data.labelled[:700])
     with pytest.raises(InvalidFeatures, match="features"):
         intervals(model, data.X, data.labelled, at=data.X[:, :2])

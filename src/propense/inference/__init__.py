@@ -1,4 +1,4 @@
-"""How sure one can be of a fit, and of what it rests on."""
+"""How certain a fit is, and whether its assumptions hold."""
 
 from propense.inference._intervals import Interval, Intervals, intervals
 from propense.inference._scar import ScarTest, scar_test

@@ -1,4 +1,4 @@
-"""Refits to resampled rows, each begun at the fitted answer where the method can."""
+"""Refits to resampled rows, each started at the fitted answer if the method can."""
 
 import warnings
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Refits:
-    """`log_odds_of` every refit, `debiased`, a line each; how many failed, and how many lines did not converge."""
+    """`log_odds_of` each `debiased` refit, one per line, and the numbers of refits that failed or did not converge."""
 
     draws: NDArray[np.float64]
     failed: int
@@ -33,8 +33,8 @@ class Refits:
 def refit(
     estimator: BasePUClassifier, sample: Sample, at: Design | None, count: int, random_state: Any, n_jobs: Any
 ) -> Refits:
-    """`count` refits, the same whatever runs them in parallel."""
-    # One seed for each, drawn here: what a refit gets does not depend on who does it.
+    """`count` refits; the result does not depend on `n_jobs`."""
+    # One seed per refit, drawn here, so that the process that runs a refit does not matter.
     seeds = check_random_state(random_state).randint(2**31 - 1, size=count)
     results = Parallel(n_jobs=n_jobs)(delayed(_refit)(estimator, sample, at, int(seed)) for seed in seeds)
     errors = [result for result in results if isinstance(result, PropenseError)]
@@ -49,10 +49,10 @@ def refit(
 def _refit(
     estimator: BasePUClassifier, sample: Sample, at: Design | None, seed: int
 ) -> tuple[Vector, bool] | PropenseError:
-    """What a refit to one resample says, and whether it converged; or why there was none."""
+    """The result of one refit and whether it converged, or the error that stopped it."""
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
-        # What a fit has to say is said of the one that was made by hand; here it is counted.
+        # The warnings of the original fit are enough; here failures are counted.
         warnings.simplefilter("ignore")
         try:
             drawn = _resample(sample, rng)
@@ -65,13 +65,13 @@ def _refit(
 
 
 def _resample(sample: Sample, rng: np.random.Generator) -> Sample:
-    """As many rows as the weights add up to, drawn with replacement: a row of weight 2 is two rows."""
+    """Rows drawn with replacement, as many as the weights add up to: a row of weight 2 is two rows."""
     design = sample.design
     edges = np.cumsum(np.ones(design.shape[0]) if sample.weights is None else design.bring(sample.weights))
     draws = max(round(edges[-1]), 1)
-    # By their places on one line, so that copies side by side are drawn as the weight that stands for them.
-    places = np.searchsorted(edges, rng.random(draws) * edges[-1], side="right")
-    counts = np.bincount(np.minimum(places, len(edges) - 1), minlength=len(edges))
+    # Draw positions on the line of cumulative weights: two copies of a row are drawn as one row of weight 2 is.
+    positions = np.searchsorted(edges, rng.random(draws) * edges[-1], side="right")
+    counts = np.bincount(np.minimum(positions, len(edges) - 1), minlength=len(edges))
     drawn = sample.reweighted(design.send(counts * (edges[-1] / draws)))
     if not bool(drawn.labelled.any()):
         raise NoLabelledInstances("No labelled row was drawn.")
@@ -81,7 +81,7 @@ def _resample(sample: Sample, rng: np.random.Generator) -> Sample:
 
 
 def _seeded(model: BasePUClassifier, rng: np.random.Generator) -> BasePUClassifier:
-    """The same with a seed of its own wherever one may be set: what chance does in a fit counts too."""
+    """The same model with new seeds: the randomness of a fit is part of its uncertainty."""
     names = [name for name in sorted(model.get_params()) if name.split("__")[-1] == "random_state"]
     model.set_params(**{name: int(rng.integers(2**31)) for name in names})
     return model

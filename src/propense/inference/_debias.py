@@ -1,7 +1,7 @@
-"""What intervals are about, on the scale of log-odds, and without the pull of a ridge.
+"""What intervals are about, as log-odds and without the bias of a ridge.
 
-A ridge draws θ = (β, γ) from where the labels alone would put it by −H⁻¹·ridge·θ, to first order. At 2 000 rows that is
-about half a standard error of y(x), which intervals about the fitted values would take no notice of.
+A ridge shifts θ = (β, γ) by −H⁻¹·ridge·θ, to first order. At 2 000 rows that is about half a standard error of y(x),
+which intervals around the fitted values would ignore.
 """
 
 import copy
@@ -26,7 +26,7 @@ Matrix = NDArray[np.float64]
 
 
 def debiased(estimator: BasePUClassifier, sample: Sample) -> BasePUClassifier:
-    """The same with θ + H⁻¹·ridge·θ in the place of θ; as it is where it minimises no risk, or one that is flat."""
+    """The estimator with θ + H⁻¹·ridge·θ in place of θ; unchanged if it minimises no risk, or the risk is flat."""
     risk = estimator._pair_risk(sample)
     if risk is None or not risk.ridges.any() or is_wide(len(risk.ridges)):
         return estimator
@@ -51,18 +51,18 @@ def theta_of(estimator: BasePUClassifier, risk: PairRisk) -> Vector:
 
 
 def inverse_curvature(risk: PairRisk, theta: Vector) -> Matrix:
-    """The inverse of the Hessian; LinAlgError where that is not positive definite."""
+    """The inverse of the Hessian; LinAlgError if that is not positive definite."""
     hessian = risk.hessian(theta)
-    # In units in which the diagonal is 1, so that those of the columns do not matter.
+    # In units in which the diagonal is 1, so the units of the columns do not matter.
     units = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
     root = np.linalg.inv(np.linalg.cholesky(hessian / np.outer(units, units)))
     return np.asarray(root.T @ root / np.outer(units, units))
 
 
 def log_odds_of(estimator: BasePUClassifier, at: Design | None) -> Vector:
-    """Of the prior and the label frequency, then y, e and h of every row: one vector.
+    """The log-odds of the prior and the label frequency, then of y, e and h of every row, as one vector.
 
-    Certainties are held within what float64 tells from 1.
+    They are clipped to what float64 distinguishes from certainty.
     """
     parts = [logit(np.array([estimator.prior_, estimator.label_frequency_], dtype=np.float64))]
     if at is not None:

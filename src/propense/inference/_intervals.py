@@ -1,4 +1,4 @@
-"""Intervals for what a fitted estimator says: how far another sample of rows would have moved it."""
+"""Intervals for the estimates of a fit: how much they would change with another sample of rows."""
 
 import numbers
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ _OPTIONS: dict[str, Option] = {
     "n_resamples": Count(),
     "random_state": Seed(),
 }
-# How far the prior on the rows passed may be from the one of fit: the rounding of sums in another order.
+# The prior on the rows passed may differ from that of fit by this: sums in another order round differently.
 _SAME = 1e-6
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate between two ends: numbers, or arrays with one entry per row.
+    """An estimate and the ends of its interval: numbers, or arrays with one entry per row.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Intervals:
-    """What `intervals` returns; ``str`` of it is a sentence.
+    """The result of `intervals`; ``str()`` explains it in words.
 
     Attributes
     ----------
@@ -57,13 +57,13 @@ class Intervals:
     label_frequency : Interval
         c = P(S=1 | Y=1).
     posterior, propensity, hidden : Interval or None
-        y(x) = P(Y=1 | x), e(x) = P(S=1 | Y=1, x) and h(x) = P(Y=1 | x, S=0) of each row of ``at``, each row on its own:
-        95 % of the rows are to lie in their intervals, not 95 % of the times all of them.
+        y(x) = P(Y=1 | x), e(x) = P(S=1 | Y=1, x) and h(x) = P(Y=1 | x, S=0) of each row of ``at``, each on its own:
+        95 % of the rows should lie in their intervals, which does not mean that all do in 95 % of samples.
     how : str
     confidence : float
     n_resamples, failed, unconverged : int
-        How many refits were made, how many of them failed and are left out, and how many are counted though they did
-        not converge. 0 for the sandwich.
+        The number of refits, of those that failed and were left out, and of those that were used although they did not
+        converge. 0 for the sandwich.
     """
 
     prior: Interval
@@ -79,16 +79,16 @@ class Intervals:
 
     def __str__(self) -> str:
         prior, frequency = self.prior, self.label_frequency
-        way = "by the sandwich"
+        source = "sandwich standard errors"
         if self.how == "bootstrap":
-            way = f"by {self.n_resamples} refits to resampled rows"
+            source = f"{self.n_resamples} refits to resampled rows"
             faults = [(self.failed, "failed"), (self.unconverged, "did not converge")]
             said = " and ".join(f"{count} {what}" for count, what in faults if count)
-            way += f", of which {said}" if said else ""
+            source += f", of which {said}" if said else ""
         return (
-            f"Prevalence {prior.estimate:.3f} ({100 * self.confidence:g} % interval {prior.low:.3f} to "
-            f"{prior.high:.3f}), label frequency {frequency.estimate:.3f} ({frequency.low:.3f} to "
-            f"{frequency.high:.3f}), {way}."
+            f"{100 * prior.estimate:.1f} % of rows are positive ({100 * self.confidence:g} % interval "
+            f"{100 * prior.low:.1f} to {100 * prior.high:.1f} %), and {100 * frequency.estimate:.1f} % of the "
+            f"positives are labelled ({100 * frequency.low:.1f} to {100 * frequency.high:.1f} %). From {source}."
         )
 
 
@@ -108,30 +108,30 @@ def intervals(
 ) -> Intervals:
     """Intervals for the prevalence, the label frequency, and y(x), e(x) and h(x) of some rows.
 
-    They say how far another sample of rows from the same population would have moved the estimates, and hold the truth
-    as often as they promise where the method's model holds. Where it does not, they are narrow about the wrong place.
+    They show how much the estimates would change with another sample of rows from the same population. They contain
+    the truth as often as promised if the method's model holds. If it does not, they are narrow around the wrong value.
 
     Parameters
     ----------
     estimator : fitted estimator of propense
     X, y, sample_weight, propensity
-        What it was fitted to; ``propensity`` for `KnownPropensity` alone. Weights count rows: weight 2 is the row
-        twice, and the sum of the weights is the number of rows that the intervals answer for.
+        The data it was fitted to; ``propensity`` is for `KnownPropensity` only. Weights count rows: weight 2 is the row
+        twice, and the sum of the weights is the sample size.
     at : array-like, sparse matrix, data frame or tensor of shape (n_rows, n_features), default=None
-        The rows for which y(x), e(x) and h(x) get intervals; None is none.
+        The rows for which to compute intervals of y(x), e(x) and h(x).
     how : {"bootstrap", "sandwich"}, default="bootstrap"
-        "bootstrap" refits the estimator to rows drawn with replacement; any method will do, and `JointMLE`, `SAREM` and
-        `LBE` begin at the fitted answer, which takes a tenth of the time. "sandwich" needs no refit: curvature and
-        spread of the risk, for the methods that minimise it over two logistic predictors (`JointMLE` without a
-        ``radius``, `SAREM` and `LBE` of variant "em").
+        "bootstrap" refits the estimator to rows drawn with replacement. It works for every method; `JointMLE`, `SAREM`
+        and `LBE` start at the fitted answer, which takes a tenth of the time. "sandwich" needs no refits: it uses the
+        curvature of the risk and the spread of its gradients, for methods that minimise the risk over two logistic
+        predictors (`JointMLE` without a ``radius``, `SAREM` and `LBE` with ``variant="em"``).
     confidence : float, default=0.95
-        How often they are to hold the truth.
+        How often the intervals should contain the truth.
     n_resamples : int, default=200
-        How many refits the bootstrap makes.
+        The number of refits of the bootstrap.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows, and takes the place of the estimator's own where that has any.
+        Draws the rows, and replaces the estimator's own ``random_state`` if it has one.
     n_jobs : int, default=None
-        How many refits at a time, as everywhere in scikit-learn; the answer is the same.
+        The number of refits at a time, as in scikit-learn. The result does not depend on it.
 
     Returns
     -------
@@ -139,13 +139,13 @@ def intervals(
 
     Notes
     -----
-    The bootstrap's interval lies between two quantiles of the refits; the sandwich's ends are z standard errors to
-    either side on the scale of log-odds. Where the method is one of the sandwich's, both undo the pull of its ridge, to
-    first order: the interval says where the truth may be, not where another ridged fit would be, and need not have
-    the estimate in its middle.
+    Bootstrap intervals lie between two quantiles of the refits; sandwich intervals extend z standard errors to either
+    side on the scale of log-odds. For the methods of the sandwich, both correct the bias of the ridge, to first order:
+    the interval shows where the truth may be, not where another ridged fit would be, and the estimate need not be in
+    the middle.
 
-    Refits keep the names: where y and e can change places, what is y in the fit is y in every refit. Intervals do not
-    count the doubt which is which; ``starts_`` of `JointMLE` does.
+    Where y and e are interchangeable, the factor called y in the fit is called y in every refit. So intervals do not
+    include the doubt about which is which; ``starts_`` of `JointMLE` shows it.
 
     Examples
     --------
@@ -154,8 +154,9 @@ def intervals(
     >>> data = make_double_logistic(3000, 6, random_state=0)
     >>> model = JointMLE(propensity_features=[3, 4, 5], random_state=0).fit(data.X, data.labelled)
     >>> found = intervals(model, data.X, data.labelled, how="sandwich", at=data.X[:2])
-    >>> print(found)
-    Prevalence 0.451 (95 % interval 0.419 to 0.492), label frequency 0.565 (0.512 to 0.606), by the sandwich.
+    >>> print(found)  # doctest: +NORMALIZE_WHITESPACE
+    45.1 % of rows are positive (95 % interval 41.9 to 49.2 %), and 56.5 % of the positives are labelled (51.2 to
+    60.6 %). From sandwich standard errors.
     """
     _check(estimator, how=how, n_resamples=n_resamples, random_state=random_state, confidence=confidence)
     sample = _read(estimator, X, y, sample_weight, propensity)
@@ -180,43 +181,43 @@ def intervals(
 
 
 def _chances(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """σ, with 0 and 1 for the certainties that `log_odds_of` holds within float64."""
+    """σ, with exactly 0 and 1 where `log_odds_of` was clipped."""
     certain = np.abs(log_odds) >= LARGEST_LOG_ODDS
     return np.where(certain, (log_odds > 0).astype(np.float64), sigmoid(log_odds))
 
 
 def _check(estimator: Any, *, confidence: Any, **options: Any) -> None:
-    """Refuse what cannot be used."""
+    """Reject what cannot be used."""
     if not isinstance(estimator, BasePUClassifier):
         raise InvalidOption(
-            f"estimator={type(estimator).__name__}: a fitted estimator of propense is needed. Of a pipeline pass the "
-            "last step, and the features as that step sees them."
+            f"estimator={type(estimator).__name__}: pass a fitted estimator of propense. For a pipeline, pass its last "
+            "step and the features as that step sees them."
         )
     check_is_fitted(estimator)
     for name, value in options.items():
         if not _OPTIONS[name].allows(value):
             raise InvalidOption(f"{name}={value!r}: must be {_OPTIONS[name]}.")
     if options["how"] == "bootstrap" and options["n_resamples"] < 2:
-        raise InvalidOption("n_resamples=1: a spread needs at least two.")
+        raise InvalidOption("n_resamples=1: the bootstrap needs at least 2 refits.")
     if isinstance(confidence, bool) or not isinstance(confidence, numbers.Real) or not 0.0 < float(confidence) < 1.0:
         raise InvalidOption(f"confidence={confidence!r}: must be a number above 0 and below 1, such as 0.95.")
 
 
 def _read(estimator: BasePUClassifier, X: Any, y: Any, sample_weight: Any, propensity: Any) -> Sample:
-    """The sample that the estimator was fitted to, found by its prior to be that."""
-    # Reading teaches an estimator its columns: a clone is taught, the fitted one stays as it is.
+    """The sample that the estimator was fitted to, checked by its prior."""
+    # Reading sets the column names of an estimator: use a clone, and leave the fitted one unchanged.
     sample, _ = read_sample(clone(estimator), X, y, sample_weight, propensity, estimator._read_labels)
     known = isinstance(estimator, KnownPropensity)
     if known != (propensity is not None):
-        words = "needs the propensity that fit had" if known else "was fitted without a propensity, and takes none"
+        words = "needs the propensity that it was fitted with" if known else "was fitted without a propensity"
         raise InvalidOption(f"intervals(propensity=…): {type(estimator).__name__} {words}.")
     model = Model(estimator._posterior, estimator._propensity, estimator.n_iter_, estimator.converged_, [])
     if sample.negative is not None:
-        raise InvalidOption("intervals do not take known negatives: a value of y beside missing ones means them.")
+        raise InvalidOption("intervals does not take known negatives: the smaller value of y, next to missing ones.")
     prior = sample.share_positive(*estimator._rows_log_odds(sample, model))
     if abs(prior - estimator.prior_) > _SAME:
         raise InvalidInput(
-            f"The prior on these rows is {prior:.6g} where the fit had {estimator.prior_:.6g}: pass the X, y and "
-            "sample_weight of fit (and new rows as at). Fits with known_negative are not taken."
+            f"The prior on these rows is {prior:.6g}, but {estimator.prior_:.6g} in the fit. Pass the X, y and "
+            "sample_weight of fit, and new rows as at=. Fits with known_negative are not supported."
         )
     return sample

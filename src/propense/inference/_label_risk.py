@@ -1,4 +1,4 @@
-"""The risk of labels under P(S=1 | x) = σ(βᵀx)·σ(γᵀx), made to be minimised hundreds of times over some rows."""
+"""The risk of labels under P(S=1 | x) = σ(βᵀx)·σ(γᵀx), fast enough to minimise hundreds of times on some rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# A chance nearer to 0 or 1 than this counts as so near. No statistic feels it, and no logarithm is infinite.
+# Chances are kept this far from 0 and 1, so that no logarithm is infinite. No statistic changes noticeably.
 _NEAREST = 1e-12
 
 
 class ScarData:
-    """Some thousand rows, and what every risk over them needs alike.
+    """A few thousand rows, and what every risk over them shares.
 
     Parameters
     ----------
     features : ndarray of shape (n, p − 1)
         Standardised.
     ridge, propensity_ridge : float
-        The penalties ½·ridge on the square of every slope, of y and of e.
+        The penalties ½·ridge on the squared slopes of y and of e.
     """
 
     def __init__(self, features: Matrix, ridge: float, propensity_ridge: float) -> None:
-        # With its column of ones, unlike a Design: on so few rows calls cost more than arithmetic.
+        # With a column of ones, unlike a Design: on so few rows, calls cost more than arithmetic.
         self.rows = np.column_stack([np.ones(len(features)), features])
         p = self.rows.shape[1]
         self.ridge, self.propensity_ridge = diagonal(p, ridge), diagonal(p, propensity_ridge)
@@ -41,7 +41,7 @@ class ScarData:
 
 @dataclass(frozen=True)
 class _CachedChances:
-    """Where the chances were taken last: y, the propensity e, and s = y·e kept off 1."""
+    """The last coefficients and the chances there: y, the propensity e, and s = y·e kept off 0 and 1."""
 
     coef: Vector
     posterior: Vector
@@ -50,10 +50,10 @@ class _CachedChances:
 
 
 class LabelRisk:
-    """What `PairRisk` is, as an Objective of β and of γ at some places; elsewhere γ stays as it is.
+    """`PairRisk` as an Objective of β and of the free coefficients of γ; the others stay fixed.
 
-    It works on chances, not log-odds, and remembers those of the last place: several times as fast, and no worse
-    where columns are standardised and slopes bear a ridge.
+    It works with chances, not log-odds, and caches those of the last coefficients. That is several times as fast, and
+    as exact if columns are standardised and slopes have a ridge.
     """
 
     def __init__(self, data: ScarData, labelled: Mask, gamma: Vector, free: NDArray[np.intp]) -> None:
@@ -84,7 +84,7 @@ class LabelRisk:
         at = self._chances(coef)
         value = -float(np.log(np.where(self._labelled, at.chance, 1.0 - at.chance)).sum())
         value += 0.5 * float(self._ridge @ coef**2)
-        # ∂/∂a of −log-likelihood is −(1−y)·(s_observed − s)/(1−s), and alike in b.
+        # ∂/∂a of −log-likelihood is −(1−y)·(s_observed − s)/(1−s), and similarly in b.
         pull = np.where(self._labelled, -1.0, at.chance / (1.0 - at.chance))
         gradient = [(pull * (1.0 - at.posterior)) @ self._data.rows]
         if len(self._free):
@@ -94,7 +94,7 @@ class LabelRisk:
     def hessian(self, coef: Vector) -> Matrix:
         at = self._chances(coef)
         rows, odds = self._data.rows, ~self._labelled / (1.0 - at.chance)
-        # P(Y=1 | x, S=0), and the same with y and e in each other's place; both count on the unlabelled only.
+        # P(Y=1 | x, S=0), and the same with y and e exchanged; both count on unlabelled rows only.
         hidden, other = odds * (at.posterior - at.chance), odds * (at.propensity - at.chance)
         own = at.posterior * (1.0 - at.posterior) - hidden * (1.0 - hidden)
         out = np.diag(self._ridge)

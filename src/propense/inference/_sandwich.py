@@ -1,7 +1,7 @@
 """Standard errors of a minimiser of the joint risk, from its curvature and the spread of the rows' gradients.
 
-θ = (β, γ) solves Σ wᵢ·gᵢ(θ) + ridge·θ = 0, so that a row of weight dw moves θ by −H⁻¹(gᵢ − ḡ)·dw, H being the Hessian,
-ridge included, and θ + H⁻¹·ridge·θ by A = (I + H⁻¹·ridge)H⁻¹ in the place of H⁻¹. Its variance is
+θ = (β, γ) solves Σ wᵢ·gᵢ(θ) + ridge·θ = 0, so a row of weight dw moves θ by −H⁻¹(gᵢ − ḡ)·dw, where H is the Hessian,
+ridge included. It moves θ + H⁻¹·ridge·θ by A = (I + H⁻¹·ridge)H⁻¹ in place of H⁻¹. The variance of the latter is
 A·Σ wᵢ(gᵢ − ḡ)(gᵢ − ḡ)ᵀ·Aᵀ (Huber 1967), whether or not the model holds.
 """
 
@@ -26,41 +26,41 @@ Matrix = NDArray[np.float64]
 
 
 def sandwich_errors(estimator: BasePUClassifier, sample: Sample, at: Design | None) -> Vector:
-    """The standard errors of `log_odds_of` what is `debiased`, in its order."""
+    """The standard errors of `log_odds_of` the `debiased` estimator, in the same order."""
     risk = _risk_of(estimator, sample)
     theta = theta_of(estimator, risk)
-    moved = _moved(risk, theta)
-    parts = [_errors_of_means(estimator, sample, risk, theta, moved)]
+    influence = _influence(risk, theta)
+    parts = [_errors_of_means(estimator, sample, risk, theta, influence)]
     if at is not None:
-        # A root of the middle: a cheap way to the variances of many rows at once.
+        # A root of the middle matrix gives the variances of many rows cheaply.
         values, vectors = np.linalg.eigh(risk.score_covariance(theta))
-        root = moved @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+        root = influence @ (vectors * np.sqrt(np.maximum(values, 0.0)))
         parts.append(_errors_at(at, risk, theta, root))
     return np.concatenate(parts)
 
 
 def _errors_of_means(
-    estimator: BasePUClassifier, sample: Sample, risk: PairRisk, theta: Vector, moved: Matrix
+    estimator: BasePUClassifier, sample: Sample, risk: PairRisk, theta: Vector, influence: Matrix
 ) -> Vector:
-    """Of the prior and the label frequency, by what each row moves them: itself in the mean, and through θ."""
+    """Of the prior and the label frequency: each row moves them directly, in the mean, and through θ."""
     design, labelled = sample.design, sample.labelled
     a, b = (sample.log_odds(each) for each in (estimator._posterior, estimator._propensity))
     expected = design.hold(class_given_label(a, b, labelled))
     slope = expected * (1.0 - expected)
     by_beta, by_gamma = (design.rmatvec(weigh(each, sample.weights)) for each in (slope, -slope * sigmoid(b)))
-    along = risk.scores_along(theta, moved.T @ risk.join(by_beta, by_gamma))
+    along = risk.scores_along(theta, influence.T @ risk.join(by_beta, by_gamma))
     prior, frequency = estimator.prior_, estimator.label_frequency_
     moves = expected - along
     moves = design.hold(moves - sample.mean(moves))
     frequency_moves = (as_float(labelled) - sample.mean(labelled) - frequency * moves) / prior
     variances = [sample.mean(each**2) / sample.total_weight for each in (moves, frequency_moves)]
     chances = np.array([prior, frequency])
-    # A label frequency of 1 has no log-odds to be unsure of.
+    # A label frequency of 1 has infinite log-odds.
     return np.asarray(np.sqrt(variances) / np.maximum(chances * (1.0 - chances), np.finfo(np.float64).tiny))
 
 
 def _errors_at(at: Design, risk: PairRisk, theta: Vector, root: Matrix) -> Vector:
-    """Of the log-odds of y, e and h of every row; root @ root.T is the variance of θ."""
+    """Of the log-odds of y, e and h of every row, where root @ root.T is the variance of θ."""
     share = at.bring(sigmoid(at.matvec(risk.split(theta)[1])))
     variances = np.zeros((3, len(share)))
     for column in root.T:
@@ -70,14 +70,14 @@ def _errors_at(at: Design, risk: PairRisk, theta: Vector, root: Matrix) -> Vecto
     return np.sqrt(variances).ravel()
 
 
-def _moved(risk: PairRisk, theta: Vector) -> Matrix:
-    """A."""
+def _influence(risk: PairRisk, theta: Vector) -> Matrix:
+    """The matrix A above."""
     try:
         inverse = inverse_curvature(risk, theta)
     except np.linalg.LinAlgError:
         raise InvalidOption(
-            "how='sandwich': the joint risk is flat or a saddle at what was fitted: the labels do not determine both "
-            "predictors. Name the propensity_features, raise ridge, or use how='bootstrap'."
+            "how='sandwich': the joint risk is flat or a saddle at the fitted answer, so the labels do not determine "
+            "both predictors. Pass propensity_features, raise ridge, or use how='bootstrap'."
         ) from None
     return np.asarray(inverse + inverse @ (risk.ridges[:, np.newaxis] * inverse))
 
@@ -87,16 +87,16 @@ def _risk_of(estimator: BasePUClassifier, sample: Sample) -> PairRisk:
     if risk is None:
         raise InvalidOption(
             f"how='sandwich': this {name} does not minimise the joint risk over two logistic predictors. Use "
-            "how='bootstrap', or JointMLE without a radius, or SAREM or LBE of variant 'em'."
+            "how='bootstrap', or fit JointMLE without a radius, or SAREM or LBE with variant='em'."
         )
     if not estimator.converged_:
         raise InvalidOption(
-            f"how='sandwich': this {name} stopped before it converged, and nothing is known of such a place. Raise its "
-            "max_iter, or use how='bootstrap'."
+            f"how='sandwich': this {name} stopped before it converged, so it is not at a minimum. Raise max_iter, or "
+            "use how='bootstrap'."
         )
     if is_wide(len(risk.ridges)):
         raise InvalidOption(
             f"how='sandwich': {len(risk.ridges)} coefficients are too many for a matrix of their squared number. Use "
-            "how='bootstrap'."
+            "how='bootstrap' instead."
         )
     return risk

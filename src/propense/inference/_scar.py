@@ -22,11 +22,11 @@ from propense.inference._scar_models import LabelModels, ScarFit
 
 __all__ = ["ScarTest", "scar_test"]
 
-# What p is called small at.
+# A p-value up to this is called small.
 _LEVEL = 0.05
-# Columns. A hundred take minutes.
+# The largest number of columns; a hundred take minutes.
 _WIDEST = 1000
-# Every share of positives; however few they are said to be, no more than all of them are labelled.
+# Any share of positives.
 _ANY = (1e-12, 1.0)
 _OPTIONS: dict[str, Option] = {
     "most_labelled": Number(0.01, 1.0),
@@ -38,27 +38,27 @@ _OPTIONS: dict[str, Option] = {
 
 @dataclass(frozen=True, eq=False)
 class ScarTest:
-    """What `scar_test` finds; ``str()`` says it in words.
+    """The result of `scar_test`; ``str()`` explains it in words.
 
     Attributes
     ----------
     p_value : float
-        (1 + how many simulated statistics are at least the observed one) / (1 + how many were simulated).
+        (1 + the number of simulated statistics that are at least the observed one) / (1 + the number simulated).
     statistic : float
-        Twice the log-likelihood that a chance of a label which depends on the features, bound by no premise, adds to a
-        constant one.
+        Twice the log-likelihood gained if the chance of a label may depend on the features. ``prior`` and
+        ``most_labelled`` limit only the constant chance it is compared with.
     simulated : ndarray of shape (n_simulations,)
-        The same of labels drawn at random among the positives.
+        The same for labels drawn at random among the positives.
     label_frequency : float
-        The estimated c = P(S=1 | Y=1), if labelling is at random.
+        The estimated share of positives that are labelled, c = P(S=1 | Y=1), if labelling is at random.
     prevalence : float
-        The estimated P(Y=1), if labelling is at random.
+        The estimated share of rows that are positive, P(Y=1), if labelling is at random.
     rows, labelled : int
-        How many rows were looked at, and how many of them are labelled.
+        The number of rows tested, and how many of them are labelled.
     prior : tuple of float, or None
-        Between what P(Y=1) was known to lie.
+        The bounds on P(Y=1), if given.
     most_labelled : float
-        The largest label frequency that was taken to be possible.
+        The largest label frequency considered possible.
     """
 
     p_value: float
@@ -72,31 +72,35 @@ class ScarTest:
     most_labelled: float
 
     def sentence(self) -> str:
-        """What p says, and what it does not."""
+        """What p shows, and what it does not show."""
         count = int((self.simulated >= self.statistic).sum())
-        seen = f"p = {self.p_value:.3f}, {count} of {len(self.simulated)} simulations were as uneven"
+        simulations = (
+            f"Random labels depended on the features as much in {count} of {len(self.simulated)} simulations "
+            f"(p = {self.p_value:.3f})."
+        )
         if self.p_value <= _LEVEL:
             return (
-                f"Labels at random among the positives (SCAR) are implausible ({seen}): who is labelled depends on the "
-                f"features, or being positive does so in a way that is not logistic{self._premise()}."
+                f"Labels were probably not given at random among the positives (SCAR). {simulations} So the chance of "
+                f"a label depends on the features, or being positive does so in a way that is not logistic"
+                f"{self._assumption()}."
             )
-        words = f"No evidence against labels at random among the positives (SCAR) ({seen}). That does not prove it"
+        words = f"Labels may have been given at random among the positives (SCAR). {simulations} This does not prove it"
         if self.prior is not None:
             return f"{words}."
         rows, labelled = (f"{100 * share:.0f} %" for share in (self.prevalence, self.label_frequency))
         labelled = "nearly all" if self.label_frequency > 0.99 else labelled
         return (
-            f"{words}: labels that favour the clearest positives look the same unless it is known how many positives "
-            f"there are. At random, {rows} of the rows would be, and {labelled} of them labelled."
+            f"{words}: labels that favour the clearest positives look the same unless the share of positives is known. "
+            f"If labels were given at random, {rows} of rows would be positive and {labelled} of those labelled."
         )
 
-    def _premise(self) -> str:
-        """What else may be wrong, where the answer rests on it."""
+    def _assumption(self) -> str:
+        """What else may be wrong, if the answer depends on it."""
         if self.prior is not None:
             low, high = self.prior
             said = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-            return f", or {said} is not the share of positives"
-        # Labels that would be nearly all the positives there are: only the premise speaks against them.
+            return f", or the share of positives is not {said}"
+        # The labels would be nearly all the positives: only this assumption speaks against that.
         if self.most_labelled == 1.0 or self.label_frequency < self.most_labelled - 1e-9:
             return ""
         return f", or more than {100 * self.most_labelled:.0f} % of the positives are labelled"
@@ -117,35 +121,35 @@ def scar_test(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> ScarTest:
-    """Test whether positives are labelled completely at random (SCAR): e(x) constant, whatever the features.
+    """Test whether positives are labelled completely at random (SCAR): whether e(x) is the same for all of them.
 
     The labels are explained twice: by P(S=1 | x) = c·σ(βᵀx), in which every positive has the same chance c of a label,
-    and by σ(βᵀx)·σ(γᵀx), in which the chance depends on the features. The second explains more, if only by luck; how
-    much luck adds is seen on labels drawn from the first, to which everything is fitted anew.
+    and by σ(βᵀx)·σ(γᵀx), in which the chance depends on the features. The second always fits better, if only by luck.
+    Labels drawn from the first, with everything fitted again, show how much is luck.
 
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The features, finite. Their units do not matter.
     y : array-like of shape (n_samples,)
-        Who is labelled, as in ``fit``.
+        Which rows are labelled, as in ``fit``.
     prior : float, or pair of floats, default=None
-        P(Y=1), the share of positives among all rows, if it is known from elsewhere, such as a survey; or between what
-        it lies. It makes the test much sharper.
+        P(Y=1), the share of positives among all rows, if it is known from elsewhere, such as a survey; or its lower and
+        upper bound. It makes the test much sharper.
     most_labelled : float, default=0.8
-        Where no ``prior`` is known: the largest c = P(S=1 | Y=1) that is possible; at least a fifth of the positives
-        carry no label. Labels that favour the clearest positives look like those of fewer positives, nearly all
-        labelled; only this premise tells the two apart. 1 supposes nothing, and hardly sees them.
+        Without a ``prior``: the largest possible share of positives that are labelled, c = P(S=1 | Y=1). Labels that
+        favour the clearest positives look like the labels of fewer positives, nearly all of them labelled; only this
+        assumption distinguishes the two. 1 assumes nothing and hardly detects them.
     propensity_features : list of str or of int, default=None
-        The columns that the chance of a label may depend on; None is all. Fewer make the test sharper, and faster.
+        The columns that the chance of a label may depend on; None is all. Fewer make the test sharper and faster.
     n_simulations : int, default=199
-        The smallest p that can come out is 1 / (1 + n_simulations).
+        The smallest possible p is 1 / (1 + n_simulations).
     max_rows : int or None, default=5000
-        Of more rows, so many are drawn at random and looked at; None takes all. Time is proportional to it.
+        The largest number of rows to test, drawn at random; None tests all. Time is proportional to it.
     random_state : int, RandomState instance or None, default=None
-        What to draw with.
+        Draws the rows and the simulated labels.
     n_jobs : int, default=None
-        Processes, as in scikit-learn. The result does not depend on it.
+        The number of processes, as in scikit-learn. The result does not depend on it.
 
     Returns
     -------
@@ -153,13 +157,13 @@ def scar_test(
 
     Notes
     -----
-    The test rests on y(x) being logistic in the features: where it is not, a small p may mean just that. Pass squares
-    or products of columns as columns of their own where the classes call for them.
+    The test assumes that y(x) is logistic in the features; if it is not, a small p may only show that. Add squares or
+    products of columns as new columns if the classes need them.
 
     References
     ----------
     P. Teisseyre, K. Furmańczyk, J. Mielniczuk. Verifying the selected completely at random assumption in
-    positive-unlabeled learning. ECAI 2024. The idea of labels simulated at random; the statistic is another.
+    positive-unlabeled learning. ECAI 2024. The idea of simulating random labels; the statistic differs.
 
     Examples
     --------
@@ -172,12 +176,12 @@ def scar_test(
     """
     if library_of(X) in ("torch", "dask", "dask_expr"):
         raise InvalidFeatures(
-            f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in this process on some thousand rows. "
-            "Draw them, and pass them as an array."
+            f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in memory on a few thousand rows. Draw "
+            "some, and pass them as an array."
         )
-    asked = _Arguments(propensity_features, most_labelled, n_simulations, max_rows, random_state)
-    check_options(asked, _OPTIONS)
-    sample, _ = read_sample(asked, X, y, None, None, read_labels)
+    arguments = _Arguments(propensity_features, most_labelled, n_simulations, max_rows, random_state)
+    check_options(arguments, _OPTIONS)
+    sample, _ = read_sample(arguments, X, y, None, None, read_labels)
     random = check_random_state(random_state)
     features, labelled = _draw_rows(sample, max_rows, random)
     known = _read_prior(prior, float(labelled.mean()))
@@ -201,7 +205,7 @@ def scar_test(
 
 
 class _Arguments(BaseEstimator):
-    """The arguments, as the readers of the estimators' take them."""
+    """The arguments, in the form that the readers of estimators' inputs take."""
 
     def __init__(
         self, propensity_features: Any, most_labelled: Any, n_simulations: Any, max_rows: Any, random_state: Any
@@ -218,26 +222,30 @@ class _Arguments(BaseEstimator):
         return tags
 
 
-# Errors name what the user called.
+# Errors name the function that the user called.
 _Arguments.__name__ = "scar_test"
 
 
 def _check_arguments(sample: Sample, labelled: NDArray[np.bool_], known: Any, most_labelled: float) -> None:
-    """Refuse what the test cannot answer."""
+    """Reject what the test cannot answer."""
     share = float(labelled.mean())
     if sample.negative is not None:
-        raise InvalidLabels("scar_test takes no known negatives: a value of y beside missing ones means them.")
+        raise InvalidLabels(
+            "scar_test does not take known negatives: the smaller value of y, next to missing ones. Set it to missing."
+        )
     if known is None and share >= most_labelled:
         raise InvalidOption(
-            f"scar_test(most_labelled={most_labelled:g}): {share:.3f} of all rows are labelled, of the positives more "
-            "still. Raise it."
+            f"scar_test(most_labelled={most_labelled:g}): {share:.3f} of all rows are labelled, and a larger share of "
+            "the positives. Raise most_labelled."
         )
     if sample.propensity_columns is not None and not len(sample.propensity_columns):
-        raise InvalidOption("scar_test(propensity_features=[]): labels that depend on nothing are what is tested.")
+        raise InvalidOption(
+            "scar_test(propensity_features=[]): name the columns that labels may depend on, or pass None for all."
+        )
 
 
 def _draw_rows(sample: Sample, max_rows: int | None, random: Any) -> tuple[Any, NDArray[np.bool_]]:
-    """The features and labels of at most so many rows, drawn at random, both kinds of labels among them."""
+    """The features and labels of at most `max_rows` rows, drawn at random, with labelled and unlabelled ones."""
     features, labelled = sample.design.features, sample.labelled
     if max_rows is None or len(labelled) <= max_rows:
         return features, labelled
@@ -245,17 +253,17 @@ def _draw_rows(sample: Sample, max_rows: int | None, random: Any) -> tuple[Any, 
     if labelled[rows].any() and not labelled[rows].all():
         return features[rows], labelled[rows]
     raise InvalidOption(
-        f"scar_test(max_rows={max_rows}): so few of the {len(labelled)} rows, of which {int(labelled.sum())} are "
-        "labelled, hold one kind only. Raise it."
+        f"scar_test(max_rows={max_rows}): the rows drawn from {len(labelled)}, of which {int(labelled.sum())} are "
+        "labelled, are all labelled or all unlabelled. Raise max_rows."
     )
 
 
 def _standardised(features: Any) -> Any:
-    """Each column about its mean and in its spread, dense: no ridge or solver then sees its units."""
+    """Each column centred and divided by its standard deviation, dense, so that units do not matter."""
     if features.shape[1] > _WIDEST:
         raise InvalidFeatures(
-            f"X has {features.shape[1]} columns, and scar_test fits hundreds of models of twice as many coefficients. "
-            f"Pass at most {_WIDEST}, those that matter most."
+            f"X has {features.shape[1]} columns, too many for scar_test, which fits hundreds of models. Pass the "
+            f"{_WIDEST} most important ones, or fewer."
         )
     means, spreads = column_moments(as_design(features))
     dense = features.toarray() if sp.issparse(features) else features
@@ -263,7 +271,7 @@ def _standardised(features: Any) -> Any:
 
 
 def _read_prior(prior: Any, share: float) -> tuple[float, float] | None:
-    """The least and the largest P(Y=1), which is at least the share of the labelled."""
+    """The bounds on P(Y=1), the upper one at least the share of labelled rows."""
     if prior is None:
         return None
     pair = (prior, prior) if isinstance(prior, numbers.Real) else prior
@@ -271,17 +279,17 @@ def _read_prior(prior: Any, share: float) -> tuple[float, float] | None:
         raise InvalidOption(f"scar_test(prior={prior!r}): must be a number, a pair of numbers or None.")
     low, high = map(float, pair)
     if not 0 < low <= high <= 1:
-        raise InvalidOption(f"scar_test(prior={prior!r}): must lie above 0, in order, and not above 1.")
+        raise InvalidOption(f"scar_test(prior={prior!r}): must be above 0 and at most 1, the lower bound first.")
     if high < share:
         raise InvalidOption(
-            f"scar_test(prior={prior!r}): {share:.3f} of the rows are labelled, and all of these are positive. The "
-            "prior is the share of positives among all rows, labelled or not."
+            f"scar_test(prior={prior!r}): {share:.3f} of the rows are labelled, and all of these are positive. Pass "
+            "the share of positives among all rows, labelled or not."
         )
     return low, high
 
 
 def _simulate(models: LabelModels, null: ScarFit, seeds: Any, n_jobs: int | None) -> NDArray[np.float64]:
-    """The statistics of labels drawn at random, one for each seed."""
+    """The statistic of random labels, for each seed."""
     shares = np.array_split(seeds, min(4 * effective_n_jobs(n_jobs), len(seeds)))
     parts = Parallel(n_jobs=n_jobs)(delayed(_statistics)(models, null, share) for share in shares)
     return np.concatenate(parts)
@@ -289,7 +297,7 @@ def _simulate(models: LabelModels, null: ScarFit, seeds: Any, n_jobs: int | None
 
 def _statistics(models: LabelModels, null: ScarFit, seeds: Any) -> NDArray[np.float64]:
     out = np.empty(len(seeds))
-    for place, seed in enumerate(seeds):
+    for position, seed in enumerate(seeds):
         labelled = models.draw(null, np.random.default_rng(int(seed)))
-        out[place] = models.likelihood_ratio(labelled, models.fit_scar(labelled, null))
+        out[position] = models.likelihood_ratio(labelled, models.fit_scar(labelled, null))
     return out

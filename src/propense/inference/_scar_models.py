@@ -1,4 +1,4 @@
-"""Two models of the labels: c·y(x), labelling at random among the positives, and y(x)·e(x), which holds the first."""
+"""Two models of the labels: c·y(x), labels at random among the positives, and y(x)·e(x), which includes the first."""
 
 from dataclasses import dataclass
 
@@ -17,14 +17,14 @@ Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
-# Tight enough that a statistic is right to some four digits, which are more than its rank needs.
+# A statistic is then right to about four digits, more than its rank needs.
 _TOL, _STEPS = 1e-5, 100
-# Of standardised columns. y's is hardly felt but where classes can be told apart without error: one that flattens y
-# makes labels at random look uneven. e's may be felt: what is wanted is not e, but whether its slopes gain anything.
+# On standardised columns. The ridge of y matters only if the classes are separable: a larger one flattens y, and random
+# labels then seem to depend on the features. That of e may matter: only the gain of its slopes is of interest.
 _RIDGE, _PROPENSITY_RIDGE = 0.01, 1.0
-# Beyond this share "all positives are labelled" is only approached, and fits no better.
+# A larger label frequency only approaches "all positives are labelled", and fits no better.
 _NEARLY_ALL = 0.995
-# Where e is nearly 1 its slopes are hardly felt: the search for them begins below.
+# If e is nearly 1 its slopes hardly matter: the search for them starts below.
 _FARTHEST = 2.0
 _NONE, _INTERCEPT = np.empty(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
 
@@ -53,9 +53,9 @@ class LabelModels:
     columns : int ndarray, or None
         The features that e may depend on; None is all.
     prior : tuple of float
-        The least and the largest P(Y=1) that may be: the label frequency c is the share of the labelled divided by it.
+        The least and the largest possible P(Y=1): the label frequency c is the share of labelled rows divided by it.
     most : float
-        The largest c that may be.
+        The largest possible c.
     """
 
     def __init__(self, features: Matrix, columns: Index | None, prior: tuple[float, float], most: float = 1.0) -> None:
@@ -64,7 +64,7 @@ class LabelModels:
         self._prior, self._most = prior, min(most, _NEARLY_ALL)
 
     def fit_scar(self, labelled: Mask, start: ScarFit | None = None) -> ScarFit:
-        """The first model, with the likeliest c among those that the prior leaves open."""
+        """The first model, with the most likely c that the prior allows."""
         if start is None:
             start = ScarFit(np.zeros(self._data.rows.shape[1]), 0.0, np.inf)
         share = float(labelled.mean())
@@ -82,12 +82,12 @@ class LabelModels:
         return ScarFit(found.coef, log_odds, found.value)
 
     def likelihood_ratio(self, labelled: Mask, null: ScarFit) -> float:
-        """Twice the log-likelihood that e(x) = σ(γᵀx) adds to a constant e, ridges counted; never below 0."""
+        """Twice the log-likelihood that e(x) = σ(γᵀx) gains over a constant e, ridges included; never below 0."""
         found = self._minimise(labelled, null.beta, min(null.log_odds, _FARTHEST), self._free)
         return 2.0 * max(null.risk - found.value, 0.0)
 
     def draw(self, null: ScarFit, rng: np.random.Generator) -> Mask:
-        """Labels of the first model; both kinds of rows occur."""
+        """Labels drawn from the first model, with at least one labelled and one unlabelled row."""
         chance = null.frequency * sigmoid(self._data.rows @ null.beta)
         while True:
             labelled = np.asarray(rng.random(len(chance)) < chance)
@@ -95,7 +95,7 @@ class LabelModels:
                 return labelled
 
     def _minimise(self, labelled: Mask, beta: Vector, log_odds: float, free: Index) -> Solution:
-        """The risk at its lowest from (β, constant e), over β and the free places of γ."""
+        """The minimum of the risk over β and the free coefficients of γ, from β and a constant e."""
         gamma = np.zeros(len(beta))
         gamma[0] = log_odds
         risk = LabelRisk(self._data, labelled, gamma, free)
