@@ -10,6 +10,7 @@ from propense._steps.predictors import LogisticPredictor as LogisticPredictor
 from propense._steps.predictors import certain as certain
 from propense.estimators._base import BasePUClassifier as BasePUClassifier
 from propense.estimators._description import Description as Description
+from propense.estimators._description import is_array as is_array
 from propense.estimators._jerm import JERM as JERM
 from propense.estimators._joint_mle import JointMLE as JointMLE
 from propense.estimators._known import KnownPropensity as KnownPropensity

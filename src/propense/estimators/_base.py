@@ -169,9 +169,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.risk_path_ = np.asarray(model.risk_path)
         if model.kept.keys() != self.description.keeps.keys():
             # Model files would lose what is not declared.
-            raise TypeError(
-                f"{type(self).__name__} keeps {[*model.kept]}; its description says {[*self.description.keeps]}"
-            )
+            kept, listed = sorted(model.kept), sorted(self.description.keeps)
+            raise TypeError(f"{type(self).__name__}._fit keeps {kept}, and its description lists {listed}.")
         for name, value in model.kept.items():
             setattr(self, name, value)
         a, b = self._rows_log_odds(sample, model)

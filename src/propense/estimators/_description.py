@@ -1,15 +1,13 @@
 """What a method says about itself: everything that other rooms need to know about it."""
 
 import inspect
-import math
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-__all__ = ["EVERYTHING", "Check", "Description", "is_array", "is_real", "is_truth", "is_whole", "reference", "summary"]
+__all__ = ["EVERYTHING", "Check", "Description", "is_array", "reference", "summary"]
 
 # (value, number of features) → whether a fitted attribute may have this value.
 Check = Callable[[Any, int], bool]
@@ -27,13 +25,16 @@ class Description:
     Attributes
     ----------
     name : str
-        The short name of a method of propense, such as "jerm". A class outside the package leaves it empty and goes by
+        The short name of a method in propense, such as "jerm". A class outside the package leaves it empty and goes by
         its import path, such as "my_module.MyMethod".
+    separates : str
+        What separates y from e, in a few words.
     assumes : tuple of str
         What must hold for the answer to be right, in sentences for readers who never saw the paper.
-    keeps : dict of str to Check or dataclass
-        The fitted attributes that `Model.kept` sets, each with what it may be in a model file: a function of the value
-        and the number of features, or a dataclass with a static method ``is_valid(facts)``.
+    keeps : dict of str to type or function
+        The fitted attributes that `Model.kept` sets, each with what it may be in a model file: float, int, bool,
+        ``is_array(…)`` or another function of the value and the number of features, or a dataclass with a static method
+        ``is_valid(facts)``.
     takes : tuple of str
         Which of "weights", "known negatives", "dask" and "torch" the method can use.
     needs : str
@@ -41,8 +42,9 @@ class Description:
     """
 
     name: str = ""
+    separates: str = ""
     assumes: tuple[str, ...] = ()
-    keeps: Mapping[str, Check | type] = field(default_factory=dict)
+    keeps: Mapping[str, type | Check] = field(default_factory=dict)
     takes: tuple[str, ...] = ("weights",)
     needs: str = ""
 
@@ -56,21 +58,6 @@ def reference(method: type) -> str:
     """The papers that a method's docstring cites, on one line."""
     _, _, after = (inspect.getdoc(method) or "").partition("References\n----------\n")
     return " ".join(after.partition("\n\n")[0].split())
-
-
-def is_truth(value: Any, p: int) -> bool:
-    """True or False."""
-    return isinstance(value, bool | np.bool_)
-
-
-def is_whole(value: Any, p: int) -> bool:
-    """A whole number ≥ 0."""
-    return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= 0
-
-
-def is_real(value: Any, p: int) -> bool:
-    """A finite number."""
-    return not isinstance(value, bool) and isinstance(value, numbers.Real) and math.isfinite(value)
 
 
 def is_array(kinds: str, *shape: int | None) -> Check:

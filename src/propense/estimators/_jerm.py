@@ -145,6 +145,7 @@ class JERM(BasePUClassifier):
 
     description: ClassVar[Description] = Description(
         name="jerm",
+        separates="spies: unlabelled rows next to labelled ones",
         assumes=(
             "The chance that a row is positive depends on a weighted sum of the columns (a logistic model), and "
             "so does the chance of a label.",

@@ -123,6 +123,7 @@ class JointMLE(BasePUClassifier):
 
     description: ClassVar[Description] = Description(
         name="joint-mle",
+        separates="both logistic; y is the steeper",
         assumes=(
             "The chance that a row is positive depends on a weighted sum of the columns (a logistic model), and "
             "the chance of a label on another weighted sum. Both models are right.",

@@ -92,6 +92,7 @@ class KnownPropensity(LogisticClassifier):
 
     description: ClassVar[Description] = Description(
         name="known-propensity",
+        separates="e is given",
         assumes=(
             "The chance that a row is positive depends on a weighted sum of the columns (a logistic model).",
             "The propensities that were passed are right.",

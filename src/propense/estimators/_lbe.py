@@ -119,6 +119,7 @@ class LBE(BasePUClassifier):
 
     description: ClassVar[Description] = Description(
         name="lbe",
+        separates="both logistic; the start of the search",
         assumes=(
             "The chance that a row is positive depends on a weighted sum of the columns (a logistic model), and "
             "the chance of a label on another weighted sum. Both models are right.",

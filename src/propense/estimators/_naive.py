@@ -66,6 +66,7 @@ class Naive(LogisticClassifier):
 
     description: ClassVar[Description] = Description(
         name="naive",
+        separates="nothing: e = 1",
         assumes=("Every unlabelled row is negative. That is rarely true.",),
         takes=EVERYTHING,
     )

@@ -68,6 +68,7 @@ class Oracle(LogisticClassifier):
 
     description: ClassVar[Description] = Description(
         name="oracle",
+        separates="the classes are known",
         assumes=("The column passed as labels holds the true classes.",),
         takes=("weights", "dask", "torch"),
         needs="the true class of every row",

@@ -11,7 +11,7 @@ from propense._diagnostics.doubts import OF_RATIO
 from propense._inputs.sample import Sample
 from propense._steps.model import Model
 from propense._steps.predictors import Predictor, RootPredictor, log_chance
-from propense.estimators._description import Description, is_array, is_real
+from propense.estimators._description import Description, is_array
 from propense.estimators._logistic import LogisticClassifier
 
 __all__ = ["PGLin"]
@@ -86,12 +86,13 @@ class PGLin(LogisticClassifier):
 
     description: ClassVar[Description] = Description(
         name="pglin",
+        separates="e = k·y, and some y = 1",
         assumes=(
             "The chance that a row is positive depends on a weighted sum of the columns (a logistic model).",
             "The chance of a label is proportional to the chance of being positive, and the row most likely to "
             "be positive certainly is.",
         ),
-        keeps={"largest_": is_real, "label_coef_": is_array("f", 1, -1), "label_intercept_": is_array("f", 1)},
+        keeps={"largest_": float, "label_coef_": is_array("f", 1, -1), "label_intercept_": is_array("f", 1)},
         takes=("weights", "dask", "torch"),
     )
 

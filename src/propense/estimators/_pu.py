@@ -141,6 +141,7 @@ class PUClassifier(BasePUClassifier):
 
     description: ClassVar[Description] = Description(
         name="pu",
+        separates="e shrunk towards a constant; the height of the label curve",
         assumes=(
             "The chance that a row is positive depends on a weighted sum of the columns (a logistic model). The "
             "chance of a label depends on the same sum, on a flatter sum of its own, or on nothing.",

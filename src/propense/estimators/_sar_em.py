@@ -122,6 +122,7 @@ class SAREM(BasePUClassifier):
 
     description: ClassVar[Description] = Description(
         name="sar-em",
+        separates="both logistic; the start of the search",
         assumes=(
             "The chance of being positive and the chance of a label each follow their own model, and both "
             "models are right.",

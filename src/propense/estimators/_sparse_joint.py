@@ -15,7 +15,7 @@ from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
 from propense._steps.sparse_path import Path, PathOptions, Problem, folds_of, held_out
 from propense.estimators._base import BasePUClassifier
-from propense.estimators._description import Description, is_array, is_real
+from propense.estimators._description import Description, is_array
 
 __all__ = ["SparseJoint"]
 
@@ -128,6 +128,7 @@ class SparseJoint(BasePUClassifier):
 
     description: ClassVar[Description] = Description(
         name="sparse-joint",
+        separates="both logistic in few columns; y is the steeper",
         assumes=(
             "The chance that a row is positive depends on a weighted sum of a few columns (a logistic model), "
             "and the chance of a label on another. Both models are right.",
@@ -137,7 +138,7 @@ class SparseJoint(BasePUClassifier):
             **dict.fromkeys(("alphas_", "held_out_risk_", "held_out_se_"), is_array("f", None)),
             **dict.fromkeys(("intercepts_path_", "propensity_intercepts_path_"), is_array("f", None)),
             **dict.fromkeys(("coefs_path_", "propensity_coefs_path_"), is_array("f", None, None)),
-            "alpha_": is_real,
+            "alpha_": float,
             "path_features_": is_array("iu", None),
         },
         takes=("weights", "dask", "torch"),

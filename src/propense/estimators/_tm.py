@@ -106,6 +106,7 @@ class TM(BasePUClassifier):
 
     description: ClassVar[Description] = Description(
         name="tm",
+        separates="a quantile of y over the labelled rows",
         assumes=(
             "The chance of being positive and the chance of a label each follow their own model.",
             "Rows that score as high as the labelled rows do are positive.",

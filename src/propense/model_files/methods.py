@@ -1,7 +1,7 @@
 """What our own estimators have learnt, as plain facts, and how they are made to know it again."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from propense._steps.predictors import (
 )
 from propense.errors import ModelFileError
 from propense.estimators import BasePUClassifier, known_methods
-from propense.estimators._description import Check, is_array, is_real, is_truth, is_whole
+from propense.estimators._description import Check, is_array
 from propense.estimators._methods import class_path, is_ours
-from propense.model_files.checks import check_facts, is_columns
+from propense.model_files.checks import check_facts, is_columns, is_real, is_truth, is_whole
 
 __all__ = ["learnt_by_method", "method_classes", "method_parameters", "restore_method"]
 
@@ -72,10 +72,10 @@ def _expected(method: type[BasePUClassifier]) -> dict[str, Check]:
 
 
 def _check(what: Any) -> Check:
+    plain: dict[Any, Check] = {float: is_real, int: is_whole, bool: is_truth}
     if not isinstance(what, type):
         return what  # type: ignore[no-any-return]
-    valid: Any = what.is_valid  # type: ignore[attr-defined]
-    return lambda value, p: bool(valid(value))
+    return plain[what] if what in plain else lambda value, p: bool(what.is_valid(value))  # type: ignore[attr-defined]
 
 
 def method_parameters(model: BasePUClassifier, where: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def learnt_by_method(model: BasePUClassifier, where: str) -> dict[str, Any]:
             "tell it with about="
         )
     for name, what in model.description.keeps.items():
-        if isinstance(what, type):
+        if is_dataclass(what):
             facts[name] = asdict(facts[name])
     for name in _PREDICTORS:
         facts[name] = _learnt_by_predictor(getattr(model, f"_{name}"), name, where)
@@ -141,7 +141,7 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
             setattr(model, f"_{name}", _restore_predictor(type(model), name, value, p))
         elif name != "doubts_":
             kind: Any = model.description.keeps.get(name)
-            setattr(model, name, kind(**value) if isinstance(kind, type) else value)
+            setattr(model, name, kind(**value) if is_dataclass(kind) else value)
 
 
 def _is_table(value: Any, p: int) -> bool:

@@ -1,0 +1,70 @@
+"""Write what the methods say about themselves into the tables of methods: `python docs/write_methods.py`."""
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import propense
+from propense.estimators import BasePUClassifier, known_methods
+from propense.estimators._description import reference, summary
+
+__all__ = ["TABLES", "table"]
+
+ROOT = Path(__file__).parents[1]
+BEGIN, END = "<!-- methods: begin -->", "<!-- methods: end -->"
+
+# The first choice first, then in the order of the alphabet, baseline and yardstick last.
+METHODS = [
+    method for method, variant in known_methods().values() if not variant and method.__name__ in propense.__all__
+]
+METHODS.sort(key=lambda method: (method.description.name in ("naive", "oracle"), method.description.name != "pu"))
+
+
+def readme(method: type[BasePUClassifier]) -> dict[str, str]:
+    """A line of the README's table: class, names, what it is, from which paper."""
+    names = [name for name, (each, _) in known_methods().items() if each is method]
+    return {
+        "class": f"`{method.__name__}`",
+        "name": ", ".join(f"`{name}`" for name in names),
+        "what it does": " ".join(filter(None, [summary(method), reference(method)])),
+    }
+
+
+def overview(method: type[BasePUClassifier]) -> dict[str, str]:
+    """A line of the methods page: what separates y from e, and what may be passed."""
+    parameters = inspect.signature(method).parameters
+    inner = [word for name, word in (("estimator", "y"), ("propensity_estimator", "e")) if name in parameters]
+    return {
+        "class": f"`{method.__name__}`",
+        "y and e are separated by": method.description.separates,
+        "any classifier for": " and ".join(inner),
+        "`propensity_features`": "yes" if "propensity_features" in parameters else "",
+        "takes": ", ".join(method.description.takes),
+        "needs": method.description.needs,
+    }
+
+
+TABLES: dict[Path, Callable[[type[BasePUClassifier]], dict[str, str]]] = {
+    ROOT / "README.md": readme,
+    ROOT / "docs" / "methods.md": overview,
+}
+
+
+def table(line: Callable[[type[BasePUClassifier]], dict[str, str]]) -> str:
+    """The Markdown table of all methods."""
+    lines = [line(method) for method in METHODS]
+    cells = [[cell.replace("|", r"\|") for cell in each.values()] for each in lines]
+    rows = [list(lines[0]), ["---"] * len(lines[0]), *cells]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def write() -> None:
+    """Put each table between the two marks of its page."""
+    for page, line in TABLES.items():
+        new = f"{BEGIN}\n{table(line)}\n{END}"
+        page.write_text(re.sub(f"{BEGIN}.*{END}", lambda _, new=new: new, page.read_text(), flags=re.DOTALL))
+
+
+if __name__ == "__main__":
+    write()
