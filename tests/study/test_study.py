@@ -95,16 +95,16 @@ WRONG_PLANS = {
     'mechanisms = ["S9"]': "no mechanism 'S9'",
     "frequencies = [1.5]": "frequency 1.5",
     'methods = ["svm"]': "no method 'svm'",
-    'methods = [{ class = "no.such.Thing" }]': "cannot be made from 'no.such.Thing'",
+    'methods = [{ class = "no.such.Thing" }]': "cannot be created from 'no.such.Thing'",
     'methods = [{ class = "propense.Naive", parameters = { colour = 1 } }]': "unexpected keyword",
     'methods = [{ name = "x" }]': "a method is a name, or a table",
     'methods = [{ class = "propense.Naive", parameters = 3 }]': "a method is a name, or a table",
-    'methods = ["tm", "tm"]': "nothing twice",
+    'methods = ["tm", "tm"]': "hold a value twice",
     "repeats = 0": "repeats=0",
     'protocol = "fair"': "no protocol 'fair'",
     'datasets = "wdbc"': "datasets must be a list",
     'mechanisms = [["S1"]]': r"no mechanism \['S1'\]",
-    'methods = [{ class = "propense.Naive", parameters = { ridge = 1979-05-27 } }]': "must be numbers, words",
+    'methods = [{ class = "propense.Naive", parameters = { ridge = 1979-05-27 } }]': "must be numbers, strings",
     "repeats = [": "cannot be read as a plan",
 }
 
@@ -126,7 +126,7 @@ def test_an_empty_plan_and_a_plan_from_a_word_processor_are_read(tmp_path):
     assert Study.from_toml(tmp_path / "plan.toml").methods[1].name == "réglé"
     (tmp_path / "broken.py").write_text("1 / 0\n")
     (tmp_path / "plan.toml").write_text(PLAN.replace("propense.Naive", "broken.Thing"))
-    with pytest.raises(InvalidPlan, match=r"cannot be made from 'broken\.Thing': ModuleNotFoundError"):
+    with pytest.raises(InvalidPlan, match=r"cannot be created from 'broken\.Thing': ModuleNotFoundError"):
         Study.from_toml(tmp_path / "plan.toml")
 
 
@@ -367,7 +367,7 @@ def test_frequencies_of_numpy_are_the_same_cells():
 
 def test_a_scheduler_that_is_not_there_is_told(tmp_path):
     pytest.importorskip("distributed")
-    with Ledger(tmp_path / "l.db") as ledger, pytest.raises(InvalidOption, match="--dask nonsense: no scheduler"):
+    with Ledger(tmp_path / "l.db") as ledger, pytest.raises(InvalidOption, match="dask='nonsense': no scheduler"):
         run(SMALL, ledger, dask="nonsense")
 
 

@@ -28,12 +28,12 @@ _DRAWN, _LISTED = 6, 25
 _LEVEL = 0.05
 
 
-# True of every method here.
+# Assumptions of every method.
 _ALWAYS = (
     "No row is labelled by mistake: every labelled row is positive.",
     "The labels show only how often rows are both positive and labelled. The method's assumptions decide how much of "
     "that is due to being positive and how much to being labelled, and no data can prove them.",
-    "The rows are like those the estimate is used for.",
+    "The estimate is used for rows like these.",
 )
 
 

@@ -34,7 +34,7 @@ class Difference:
 
 
 def published_methods(study: Study) -> list[str]:
-    """The methods of a study that are the paper's in the forms that made its numbers, whatever others are called."""
+    """The methods of a study that the paper has too, in the variants that produced its numbers."""
     return [method.name for method in study.methods if PAPER_METHODS.get(method.name) == method]
 
 

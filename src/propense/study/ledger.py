@@ -125,7 +125,7 @@ class Ledger:
             found = {values[0]: dict(zip(_COLUMNS[1:], values[1:], strict=True)) for values in cursor}
         if cells is None:
             return list(found.values())
-        # By the name in the plan: older records of the paper's forms have a shorter one.
+        # With the method's name in the plan: older records of published variants have a shorter one.
         return [found[cell.key] | {"method": cell.method.name} for cell in cells if cell.key in found]
 
     @contextmanager

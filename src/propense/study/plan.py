@@ -1,4 +1,4 @@
-"""What a study measures: a frozen plan, read from TOML, that enumerates its cells."""
+"""The plan of a study, read from TOML: it lists the cells to measure."""
 
 import hashlib
 import importlib
@@ -29,9 +29,9 @@ class Method:
     Attributes
     ----------
     name : str
-        What tables call it.
+        Its name in tables.
     path : str
-        Where it is imported from, such as ``propense.JERM``.
+        Its import path, such as ``propense.JERM``.
     parameters : tuple of (str, value) pairs
         Constructor arguments.
     """
@@ -42,29 +42,29 @@ class Method:
 
     @property
     def record_name(self) -> str:
-        """The name in keys and seeds: the paper's forms keep the one that their first records have, without variant."""
+        """The name in keys and seeds. The paper's variants leave out "-published", so that older records stay valid."""
         return self.name.removesuffix("-published") if PAPER_METHODS.get(self.name) == self else self.name
 
     def make(self) -> Any:
-        """The estimator itself, unfitted."""
+        """A new, unfitted estimator."""
         module, _, attribute = self.path.rpartition(".")
         try:
             return getattr(importlib.import_module(module), attribute)(**dict(self.parameters))
         except Exception as error:
-            # The user's own module may fail in any way.
+            # A user's module may raise anything.
             words = f"{type(error).__name__}: {error}"
-            raise InvalidPlan(f"The method {self.name!r} cannot be made from {self.path!r}: {words}.") from None
+            raise InvalidPlan(f"The method {self.name!r} cannot be created from {self.path!r}: {words}.") from None
 
 
 def method_named(name: str) -> Method:
-    """The method of a short name, such as "lbe-published", or of an import path."""
+    """The method with this short name, such as "lbe-published", or with this import path."""
     method, parameters = find_method(name)
     if not is_ours(method):
         return Method(method.__name__.lower(), name)
     return Method(name, f"propense.{method.__name__}", tuple(sorted(parameters.items())))
 
 
-# The methods of the paper, in the forms that made its numbers.
+# The methods of the paper, in the variants that produced its numbers.
 PAPER_METHODS = {
     name: method_named(name) for name in ("oracle", "naive", "sar-em-published", "lbe-published", "pglin", "tm", "jerm")
 }
@@ -72,7 +72,7 @@ PAPER_METHODS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement: a method on one labelling of one split of one data set."""
+    """One measurement: one method on one data set, split and set of labels."""
 
     dataset: str
     mechanism: str
@@ -84,20 +84,20 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A digest of everything that decides the result."""
+        """A digest of everything that determines the result."""
         parts = [getattr(self, each.name) for each in fields(self) if each.name != "method"]
         parts += [self.method.record_name, self.method.path, list(self.method.parameters)]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def rng(self, *purpose: str) -> np.random.Generator:
-        """A generator of its own for each purpose, of which no other cell's numbers depend."""
+        """A random generator for each purpose, so that one number does not depend on what else is drawn."""
         words = json.dumps([self.seed, self.dataset, self.repeat, *purpose]).encode()
         return np.random.default_rng(np.frombuffer(hashlib.sha256(words).digest(), dtype=np.uint32))
 
 
 @dataclass(frozen=True)
 class Study:
-    """A plan.
+    """The plan of a study.
 
     Attributes
     ----------
@@ -105,11 +105,11 @@ class Study:
     frequencies : tuple of float
     methods : tuple of Method
     repeats : int
-        Splits; for images, draws of the labels.
+        Number of splits; for images, of draws of the labels.
     seed : int
     protocol : {"paper", "clean"}
-        "paper" prepares columns on the whole set with the true classes, as the paper did, a leak; "clean" on the
-        training part alone.
+        "paper" prepares columns on all rows with the true classes, as in the paper, so test rows leak into training;
+        "clean" uses training rows only.
     """
 
     datasets: tuple[str, ...]
@@ -122,7 +122,7 @@ class Study:
 
     @classmethod
     def from_toml(cls, path: Path) -> "Study":
-        """Read a plan; what is wrong with it is said with its file's name."""
+        """Read a plan from a TOML file. Errors begin with the file's name."""
         try:
             text = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -154,7 +154,7 @@ class Study:
         for frequency in self.frequencies:
             if not isinstance(frequency, float) or not 0 < frequency < 1:
                 raise InvalidPlan(f"the frequency {frequency!r} is not between 0 and 1.")
-        # NumPy's floats are written otherwise, and cells are known by how they are written.
+        # NumPy's floats are written differently, and the key of a cell depends on how they are written.
         object.__setattr__(self, "frequencies", tuple(map(float, self.frequencies)))
         _check_count("repeats", self.repeats, 1)
         _check_count("seed", self.seed, 0)
@@ -163,7 +163,7 @@ class Study:
             _check_distinct(name, getattr(self, name))
 
     def cells(self) -> Iterator[Cell]:
-        """Every measurement, those that share a split next to each other."""
+        """All cells, with those that share a split next to each other."""
         for dataset in self.datasets:
             for repeat in range(self.repeats):
                 for mechanism in self.mechanisms:
@@ -177,7 +177,7 @@ class Study:
 
 
 def _read_method(given: Any, path: Path) -> Method:
-    """A name, or a table with class, name and parameters."""
+    """Read a method given as a name, or as a table with class, name and parameters."""
     if isinstance(given, str):
         try:
             return method_named(given)
@@ -199,7 +199,7 @@ def _read_method(given: Any, path: Path) -> Method:
         method.make()
     except TypeError as error:
         raise InvalidPlan(
-            f"{path}: the parameters of {name!r} must be numbers, words, truths or lists: {error}."
+            f"{path}: the parameters of {name!r} must be numbers, strings, booleans or lists: {error}."
         ) from None
     except InvalidPlan as error:
         raise InvalidPlan(f"{path}: {error}") from None
@@ -209,14 +209,14 @@ def _read_method(given: Any, path: Path) -> Method:
 def _check_known(what: str, values: Any, known: Any) -> None:
     for value in values:
         if not isinstance(value, str) or value not in known:
-            raise InvalidPlan(f"there is no {what} {value!r}. There are: {', '.join(known)}.")
+            raise InvalidPlan(f"there is no {what} {value!r}. Choose from: {', '.join(known)}.")
 
 
 def _check_count(name: str, value: Any, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidPlan(f"{name}={value!r} must be a whole number ≥ {least}.")
+        raise InvalidPlan(f"{name}={value!r} must be an integer ≥ {least}.")
 
 
 def _check_distinct(name: str, values: Any) -> None:
     if not values or len(set(values)) < len(values):
-        raise InvalidPlan(f"{name} must hold something, and nothing twice.")
+        raise InvalidPlan(f"{name} must not be empty or hold a value twice.")
