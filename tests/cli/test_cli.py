@@ -9,6 +9,7 @@ import pytest
 
 import propense
 from propense.cli._demo import run_demo, show_demo
+from propense.cli._flags import with_flags
 
 
 def run(*arguments, code=None):
@@ -58,6 +59,23 @@ def test_a_wrong_command_is_an_error_in_one_word():
     result = run("dmeo")
     assert result.returncode == 2
     assert "No such command" in result.stderr
+
+
+FLAGS = [
+    ("Pass id='patient' if it names the rows.", "Pass --id 'patient' if it names the rows."),
+    ("Leave it out with drop=[''].", "Leave it out with --drop ''."),
+    ('drop=["it\'s"]', '--drop "it\'s"'),
+    ("has no column 'told' (label=). Its", "has no column 'told' (--label). Its"),
+    ("Pass prior= if you", "Pass --prior if you"),
+    ("prior=0.5 is used only by scar_test=False", "--prior 0.5 is used only by --no-scar-test"),
+    ("with jobs=1 to find", "with --jobs 1 to find"),
+    ("the column 'valid=1' and ridge=-1", "the column 'valid=1' and ridge=-1"),
+]
+
+
+@pytest.mark.parametrize(("message", "shown"), FLAGS)
+def test_arguments_in_messages_become_flags(message, shown):
+    assert with_flags(message) == shown
 
 
 def test_without_typer_the_command_says_what_to_install():

@@ -1,4 +1,4 @@
-"""Tables on disk: read as they stand there, told what is wrong and where, written whole or not at all."""
+"""Tables on disk: the cells are read as they are, and errors name the place."""
 
 import gzip
 
@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from propense._files import write_atomically
 from propense.errors import InvalidTable
 from propense.tables import TableFile, TableWriter
 
@@ -96,23 +95,3 @@ def test_what_is_written_is_read_again(tmp_path, name):
     back = TableFile(tmp_path / name).read().to_pydict()
     assert back["a"] == table.column("a").to_pylist()
     assert [float(cell) for cell in back["b"]] == table.column("b").to_pylist()
-
-
-def test_a_failed_writing_leaves_what_was_there(tmp_path):
-    target = tmp_path / "out.csv"
-    target.write_text("before")
-
-    def break_off():
-        with write_atomically(target, InvalidTable) as path:
-            path.write_text("half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        break_off()
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
-    assert target.read_text() == "before"
-    with (
-        pytest.raises(InvalidTable, match=r"out\.csv was not written: No such file"),
-        write_atomically(tmp_path / "none" / "out.csv", InvalidTable),
-    ):
-        pytest.fail("there is nowhere to write")

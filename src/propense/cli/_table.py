@@ -24,9 +24,10 @@ Tables = Annotated[
     Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file, or a folder of Parquet files.")
 ]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="The decimal sign of numbers in a CSV file: . or ,")]
+ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
+
 # The facts of a model file whose names are not plain words.
 _FACTS = {"n_features": "number of features", "feature_names": "features", "kinds": "kinds of columns"}
-ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
 
 
 def fit(

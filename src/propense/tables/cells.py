@@ -140,12 +140,12 @@ def looks_numeric(cells: Any) -> str | None:
     return f"most cells look like numbers, but {value!r} in row {place + 1} is not one"
 
 
-def first_refused(cells: Any, kind: Callable[[Any], Numbers | None]) -> tuple[int, str]:
-    """The place and the text of the first cell that `kind` cannot convert, by bisection."""
+def first_refused(cells: Any, convert: Callable[[Any], Numbers | None]) -> tuple[int, str]:
+    """The place and the text of the first cell that cannot be converted, by bisection."""
     low, high = 0, len(cells)
     while high - low > 1:
         middle = (low + high) // 2
-        if kind(cells.slice(low, middle - low)) is None:
+        if convert(cells.slice(low, middle - low)) is None:
             high = middle
         else:
             low = middle

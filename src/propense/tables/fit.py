@@ -120,8 +120,8 @@ def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", 
     """
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
     columns = check_columns(table.column_names, chosen, where)
-    said = read_label(table.column(chosen.label), chosen.label, where, chosen.positive)
-    prepared = prepare_table(table, columns, said, chosen, where)
+    found = read_label(table.column(chosen.label), chosen.label, where, chosen.positive)
+    prepared = prepare_table(table, columns, found, chosen, where)
     estimator = prepared.model.estimator
     warned = fit_collecting_warnings(estimator, prepared.features, prepared.labelled)
     scar, untested = run_scar_test(chosen, estimator, prepared.features, prepared.labelled)
