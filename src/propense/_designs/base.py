@@ -1,4 +1,4 @@
-"""The one interface to a feature matrix, and the choice of who implements it."""
+"""The interface to a feature matrix, and the choice of its implementation."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
@@ -22,29 +22,29 @@ Index = NDArray[np.intp]
 class Design(Protocol):
     """An n × p matrix, intercept first, that stays where it is.
 
-    Vectors of length n (Rows) live beside it; p-vectors and p × p matrices come home as float64 NumPy.
-    The intercept's column of ones is implied, never stored.
+    Vectors of length n (Rows) stay with it; p-vectors and p × p matrices are returned as float64 NumPy arrays.
+    The intercept's column of ones is implicit, never stored.
     """
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p), the intercept counted in p."""
+        """(n, p), including the intercept."""
 
     @property
     def features(self) -> Any:
-        """X without its intercept, as it was passed: for classifiers that are not ours."""
+        """X without the intercept, as it was passed: for other libraries' classifiers."""
 
     def columns(self, index: Index) -> Self:
-        """Some of the features, numbered without the intercept, which stays."""
+        """A design of some features, numbered without the intercept, which is kept."""
 
     def matvec(self, coef: Vector) -> Rows:
         """X @ coef."""
 
     def rmatvec(self, rows: Rows | None) -> Vector:
-        """X.T @ rows; `None` is 1 for every row."""
+        """X.T @ rows; `None` means 1 for every row."""
 
     def gram(self, weights: Rows | None) -> Matrix:
-        """X.T @ diag(weights) @ X; `None` weighs every row 1."""
+        """X.T @ diag(weights) @ X; `None` means 1 for every row."""
 
     def squares(self, weights: Rows | None) -> Vector:
         """The diagonal of `gram`, without the rest."""
@@ -54,7 +54,7 @@ class Design(Protocol):
     ) -> tuple[float, Vector]:
         """Σwᵢ·lossᵢ and its gradient, in one pass over X; without `value` the sum is 0 and no loss is computed.
 
-        `coef` has a column for each product that the formula takes, and so has the gradient.
+        `coef` and the gradient have a column for each product that the formula takes.
         """
 
     def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
@@ -62,37 +62,37 @@ class Design(Protocol):
 
     @property
     def movable(self) -> bool:
-        """Whether taking rows is cheap beside a pass over X."""
+        """Whether taking rows is cheap compared with a pass over X."""
 
     def take(self, mask: Rows) -> Self:
-        """The rows where `mask` holds."""
+        """The rows where `mask` is true."""
 
     def nearest(self, queries: Rows, pool: Rows) -> Index:
-        """For each row of mask `queries` the number of its Euclidean nearest row of mask `pool`, the lowest on ties."""
+        """For each row of mask `queries`, the number of the nearest (Euclidean) row of mask `pool`, lowest on ties."""
 
     def send(self, values: NDArray[Any]) -> Rows:
-        """Host → beside X."""
+        """Host → where X is."""
 
     def bring(self, rows: Rows) -> NDArray[Any]:
-        """Beside X → host."""
+        """Where X is → host."""
 
     def hold(self, rows: Rows) -> Rows:
-        """Rows that were computed once and are kept, where they would else be computed whenever they are used."""
+        """The rows, computed once and kept, if they would otherwise be computed at every use."""
 
     def pick(self, rows: Rows, index: Index) -> NDArray[Any]:
-        """The rows of these numbers, on the host."""
+        """The rows with these numbers, on the host."""
 
     def ranked(self, mask: Rows, ranks: Index) -> Rows:
-        """Of the rows of a mask, counted from 0, those of the given ranks, which ascend."""
+        """A mask of those rows of `mask` that have the given ranks, counted from 0 and ascending."""
 
     def gather(self, function: Callable[..., Sequence[Rows]], *rows: Rows) -> list[NDArray[Any]]:
-        """What a picklable function makes of the rows, on the host: meant for arrays far shorter than n.
+        """The results of a picklable function of the rows, on the host: meant for arrays far shorter than n.
 
-        X may lie in blocks: the function sees the rows of one at a time, and its results are joined.
+        If X is in blocks, the function gets the rows of one block at a time, and its results are concatenated.
         """
 
     def name(self, positive: Rows, classes: NDArray[Any]) -> Rows:
-        """classes[0] or classes[1] of every row."""
+        """classes[0] or classes[1] for every row."""
 
 
 def as_design(features: Any) -> Design:

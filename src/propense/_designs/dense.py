@@ -1,4 +1,4 @@
-"""A NumPy array in memory or mapped from a file, float64 or float32, row- or column-major, never copied whole."""
+"""A NumPy array, in memory or mapped from a file, float64 or float32, row- or column-major, never copied whole."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -14,10 +14,10 @@ from propense._maths.formulas import Formula
 
 __all__ = ["DenseDesign"]
 
-# Entries of X worked on at a time: 4 MiB of float64. The second use of a block within a sweep finds it in cache, and
-# the fixed cost of a block, some 25 µs, is small beside the work on it (measured on 2 cores from 128 KiB upwards).
+# Entries of X processed at a time: 4 MiB of float64. The second use of a block within a sweep finds it in cache, and
+# the fixed cost per block, about 25 µs, is small compared with the work on it (measured on 2 cores, 128 KiB and more).
 _BLOCK = 1 << 19
-# From this many entries on (32 MiB) a pass takes milliseconds, and threads pay.
+# With this many entries or more (32 MiB) a pass takes milliseconds, and threads pay off.
 _THREADED = 1 << 22
 _SHARES = 32
 
@@ -27,8 +27,8 @@ Part = Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]
 class DenseDesign(HostRows):
     """Features as a NumPy array; float32 is read as float64 block by block, so that every sum is a float64 sum.
 
-    Some rows or columns of an array in memory are a copy. Those of one mapped from a file are numbers, by which they
-    are cut out of each block when it is read.
+    Taking rows or columns copies them from an array in memory. For an array mapped from a file, only their numbers are
+    kept, and they are selected from each block when it is read.
     """
 
     movable = True
@@ -102,7 +102,7 @@ class DenseDesign(HostRows):
             slopes = weigh(formula.slope(products, *local), local_weights)
             gradient = out[1:].reshape(coef.shape)
             gradient[0] = slopes.sum(axis=0)
-            # For vectors the same as block.T @ slopes, and faster.
+            # For vectors this equals block.T @ slopes, and is faster.
             gradient[1:] = slopes @ block if slopes.ndim == 1 else block.T @ slopes
             return out
 
@@ -134,9 +134,9 @@ class DenseDesign(HostRows):
         return np.flatnonzero(pool)[places]
 
     def _gram_entries(self) -> int:
-        """Blocks of some 4 096 rows for p × p results, so that adding these is a small part of the work.
+        """Entries per block for p × p results: some 4 096 rows, so that adding the results is a small part of the work.
 
-        At most 32 MiB, so that the weighted copy of a block stays small beside X.
+        At most 32 MiB, so that the weighted copy of a block is small compared with X.
         """
         return min(max(4096 * self.shape[1], _BLOCK), _THREADED)
 
@@ -155,7 +155,7 @@ class DenseDesign(HostRows):
 
         if n * p < _THREADED:
             return add(blocks)
-        # Shares that do not depend on the number of threads: neither does the rounding of the sum.
+        # The shares, and so the rounding of the sum, do not depend on the number of threads.
         shares = [blocks[share] for share in slices(len(blocks), -(-len(blocks) // _SHARES))]
         with one_blas_thread() as workers:
             return np.asarray(sum(map_in_threads(add, shares, workers)))
@@ -173,7 +173,7 @@ class DenseDesign(HostRows):
 
 
 def is_mapped(array: Any) -> bool:
-    """Whether an array, or what it is a view of, lies in a file."""
+    """Whether an array, or the array it is a view of, is mapped from a file."""
     while array is not None:
         if isinstance(array, np.memmap):
             return True
@@ -188,7 +188,7 @@ def _products(block: NDArray[np.float64], coef: NDArray[np.float64]) -> NDArray[
 
 
 def _gram(block: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """XᵀWX of a block, the intercept first."""
+    """XᵀWX of a block, intercept first."""
     p = block.shape[1] + 1
     out = np.empty((p, p))
     if weights is None:

@@ -1,4 +1,4 @@
-"""What designs in this process's memory have in common: rows are NumPy arrays."""
+"""What designs in this process's memory share: rows are NumPy arrays."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["HostRows"]
 
 
 class HostRows:
-    """Rows as NumPy arrays, which need no moving."""
+    """Rows as NumPy arrays, which need not be moved."""
 
     def send(self, values: NDArray[Any]) -> Rows:
         return values

@@ -1,10 +1,10 @@
 """The exact Euclidean nearest neighbour of each query row within a pool of rows.
 
 With c any centre, l = query − c and u = candidate − c, the squared distance is ‖l‖² + (‖u‖² − 2 l·u), and the bracket
-is one matrix product. It is computed in low precision as a *lower bound* of its true value, the rounding error
-taken off inside the product itself by two extra columns; only the candidates whose lower bound does not exceed
-the distance of the best one found are then measured exactly, as Σ(query − candidate)² in float64. Ties go to the
-lowest row. Both sides are gone through in slabs, so that nothing the size of the matrix is copied.
+is one matrix product. It is computed in low precision as a *lower bound* of its true value: two extra columns subtract
+the rounding error within the product. Only candidates whose lower bound does not exceed the distance of the best one
+found are then measured exactly, as Σ(query − candidate)² in float64. Ties go to the lowest row. Both sides are
+processed in slabs, so that nothing the size of the matrix is copied.
 """
 
 from collections.abc import Iterator
@@ -22,15 +22,15 @@ __all__ = ["RowSet", "nearest_dense", "unit_of"]
 Index = NDArray[np.intp]
 Nearest = tuple[NDArray[np.float64], Index]
 
-# Bounds are made in tiles of at most this many queries × candidates (4 MiB of float32): they stay in cache between the
-# product and its minimum.
+# Bounds are computed in tiles of at most this many queries × candidates (4 MiB of float32), which stay in cache between
+# the product and its minimum.
 _QUERIES, _CANDIDATES = 2048, 512
-# Entries of a slab of queries, and of one of candidates, that are prepared at a time: 64 MiB of float32 each.
+# Entries of a slab of queries, and of a slab of candidates, prepared at a time: 64 MiB of float32 each.
 _SLAB = 1 << 24
-# Entries of X copied at a time: 256 KiB, which the allocator hands out again and again without fresh pages.
+# Entries of X copied at a time: 256 KiB, which the allocator can reuse without fresh pages.
 _COPIED = 1 << 15
-# Rows that the centre is taken from, and rows among which repeats are looked for.
-_SAMPLE, _LOOKED_AT = 128, 2048
+# Rows sampled for the centre, and rows sampled for repeats.
+_SAMPLE, _REPEATS_SAMPLE = 128, 2048
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class RowSet:
 
 
 def nearest_dense(queries: RowSet, pool: RowSet, unit: float | None = None) -> Nearest:
-    """For each query its squared distance to its nearest row of the pool, in squares of `unit`, and that one's place.
+    """The squared distance, in squares of `unit`, from each query to its nearest row of the pool, and its position.
 
-    Distances to the parts of a pool can be compared where they are in one unit: that of all the rows, `unit_of`.
+    Distances to the parts of a pool can be compared if they use one unit: that of all rows, `unit_of`.
     """
     if not (len(queries) and len(pool)):
         return np.full(len(queries), np.inf), np.zeros(len(queries), dtype=np.intp)
@@ -64,10 +64,10 @@ def nearest_dense(queries: RowSet, pool: RowSet, unit: float | None = None) -> N
 
 
 def _nearest_of(queries: RowSet, pool: RowSet, unit: float, rows: int, repeats: bool) -> Nearest:
-    """`nearest_dense` of one slab of queries, the pool in slabs of so many rows."""
+    """`nearest_dense` for one slab of queries, with the pool in slabs of `rows` rows."""
     inverse: Any = slice(None)
     if repeats:
-        # Tables of few distinct rows (categories) would tie without end: measure each distinct row once.
+        # Tables with few distinct rows (categories) have very many ties: measure each distinct row once.
         values = queries.features[queries.index]
         _, first, inverse = np.unique(values, axis=0, return_index=True, return_inverse=True)
         queries, inverse = RowSet(queries.features, queries.index[first]), inverse.reshape(-1)
@@ -87,7 +87,7 @@ class Screen(Protocol):
     """Lower bounds and exact distances between numbered queries and numbered candidates."""
 
     size: tuple[int, int]
-    places: Index  # Of the candidates in the pool, ascending.
+    places: Index  # The positions of the candidates in the pool, ascending.
 
     def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
         """The lowest of `lower` for each query within each block of candidates."""
@@ -103,7 +103,7 @@ class Screen(Protocol):
 
 
 def search(screen: Screen, best: "Best") -> None:
-    """Let the candidates of a screen try to be nearer than the best so far, in threads by slices of queries."""
+    """Compare the candidates of a screen with the best so far, in threads by slices of queries."""
     with one_blas_thread() as workers:
         share = -(-screen.size[0] // workers)
         tiles = slices(screen.size[0], min(_QUERIES, share))
@@ -124,7 +124,7 @@ def _search_tile(screen: Screen, best: "Best", rows: slice) -> None:
         best.challenge(screen, queries[likely == number], blocks[number])
     rivals = lowest <= screen.ceiling(queries, best.distance[queries])[:, None]
     rivals[np.arange(len(queries)), likely] = False
-    # Nothing is nearer than 0, and a tie at 0 is won by the lowest row: blocks further on are out.
+    # Nothing is nearer than 0, and the lowest row wins a tie at 0: later blocks are excluded.
     starts = screen.places[[block.start for block in blocks]]
     rivals &= (best.distance[queries] > 0)[:, None] | (starts < best.position[queries][:, None])
     for number in np.flatnonzero(rivals.any(axis=0)):
@@ -132,14 +132,14 @@ def _search_tile(screen: Screen, best: "Best", rows: slice) -> None:
 
 
 class Best:
-    """The nearest candidate found so far of each query: its squared distance and its place in the pool."""
+    """The nearest candidate found so far for each query: its squared distance and its position in the pool."""
 
     def __init__(self, count: int) -> None:
         self.distance = np.full(count, np.inf)
         self.position = np.zeros(count, dtype=np.intp)
 
     def challenge(self, screen: Screen, queries: Index, block: slice) -> None:
-        """Let the candidates of a block try: the one of the lowest bound first, then all that are not excluded."""
+        """Compare the candidates of a block: the one with the lowest bound first, then all that are not excluded."""
         bounds = screen.lower(queries, block)
         guess = bounds.argmin(axis=1)
         self._offer(screen, queries, guess + block.start)
@@ -151,7 +151,7 @@ class Best:
             self._offer(screen, queries[open_[who]], where + block.start)
 
     def _offer(self, screen: Screen, queries: Index, candidates: Index) -> None:
-        """Measure pairs; the nearest of a query, the lowest on ties, takes the place of one not so near."""
+        """Measure pairs; a query's nearest, the lowest row on ties, replaces its best so far if it is better."""
         exact, places = screen.exact(queries, candidates), screen.places[candidates]
         order = np.lexsort((places, exact, queries))
         order = order[np.unique(queries[order], return_index=True)[1]]
@@ -162,7 +162,7 @@ class Best:
 
 
 class _DenseScreen:
-    """Bounds by float32 matrix products, twice as fast as float64's."""
+    """Bounds by float32 matrix products, which are twice as fast as float64 ones."""
 
     def __init__(self, queries: RowSet, centre: NDArray[np.float64], unit: float) -> None:
         self._queries, self._centre, self._unit = queries, centre, unit
@@ -179,7 +179,7 @@ class _DenseScreen:
             self._offset[rows] = self._slack * reach**2 - squares
 
     def face(self, pool: RowSet, places: Index) -> None:
-        """Take other candidates, whose places in the whole pool are these."""
+        """Switch to other candidates, with these positions in the whole pool."""
         self._pool, self.places = pool, places
         self.size = len(self._queries), len(pool)
         p = pool.features.shape[1]
@@ -192,7 +192,7 @@ class _DenseScreen:
     def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
         left = self._left[queries]
         out = np.empty((len(blocks), len(left)), dtype=np.float32)
-        # The same memory for every tile of bounds: fresh pages would cost as much as the product.
+        # All tiles of bounds share memory: fresh pages would cost as much as the product.
         memory = np.empty(len(left) * _CANDIDATES, dtype=np.float32)
         for number, block in enumerate(blocks):
             right = self._right[block]
@@ -213,7 +213,7 @@ class _DenseScreen:
         return out
 
     def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        # Rounded up: a float32 comparison must not lose a candidate.
+        # Rounded up, so that a float32 comparison does not lose a candidate.
         return np.nextafter((distances + self._offset[queries]).astype(np.float32), np.float32(np.inf))
 
     def _shifted(self, some: RowSet) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any], NDArray[Any]]]:
@@ -223,7 +223,7 @@ class _DenseScreen:
             scaled = some.features[some.index[rows]] * np.float64(self._unit)
             shifted = scaled - centre
             squares = np.einsum("ij,ij->i", shifted, shifted)
-            # The subtraction rounds at ε(‖x‖ + ‖c‖), whatever little is left of x − c; 1e-15 covers underflow.
+            # The subtraction rounds at ε(‖x‖ + ‖c‖), however small x − c is; 1e-15 covers underflow.
             rounding = np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) + np.linalg.norm(centre)
             yield rows, shifted, squares, np.sqrt(squares) + rounding * 2.0**-52 / self._slack + 1e-15
 
@@ -235,13 +235,13 @@ def unit_of(entries: NDArray[Any]) -> float:
 
 
 def _repeats(features: NDArray[Any]) -> bool:
-    """Whether most rows stand more than once, judged by one projection of each of a sample."""
-    sample = features[:: -(-len(features) // _LOOKED_AT)].astype(np.float64)
-    # Irrational weights: distinct rows of small integers project to distinct numbers.
+    """Whether most rows occur more than once, judged by projecting a sample of them."""
+    sample = features[:: -(-len(features) // _REPEATS_SAMPLE)].astype(np.float64)
+    # With irrational weights, distinct rows of small integers project to distinct numbers.
     projection = sample @ np.sqrt(np.arange(2.0, sample.shape[1] + 2.0))
     return bool(len(np.unique(projection)) < len(sample) // 2)
 
 
 def _centre(features: NDArray[Any]) -> NDArray[np.float64]:
-    """Any centre will do; a median, unlike a mean, stays with the rows when one of them is far away."""
+    """Any centre will do; unlike a mean, a median stays near the rows if one of them is far away."""
     return np.asarray(np.median(features[:: -(-len(features) // _SAMPLE)].astype(np.float64), axis=0))

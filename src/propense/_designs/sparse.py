@@ -15,12 +15,12 @@ from propense._maths.formulas import Formula
 
 __all__ = ["SparseDesign"]
 
-# Entries copied at a time, where they must be: 4 MiB of float64.
+# Entries copied at a time, if they must be: 4 MiB of float64.
 _BLOCK = 1 << 19
 
 
 class SparseDesign(HostRows):
-    """Features as a SciPy CSR matrix; nothing n × p is ever made dense, and nothing but a gram copies X whole.
+    """Features as a SciPy CSR matrix; nothing n × p is ever made dense, and only `gram` copies all of X.
 
     A float32 matrix is read as float64 block by block: SciPy would copy all of it for every product.
     """
@@ -106,7 +106,7 @@ class SparseDesign(HostRows):
         return index[nearest_sparse(wanted, RowSet(self._features, index))[1]]
 
     def _blocks(self, *, copied: bool = False) -> Iterator[tuple[slice, Any]]:
-        """Slices of rows with their features as float64: X itself where it is that, and no copy is asked for."""
+        """Slices of rows with their features as float64: X itself if it is float64 and not to be copied."""
         whole = self._features
         if whole.dtype == np.float64 and not copied:
             yield slice(0, whole.shape[0]), whole

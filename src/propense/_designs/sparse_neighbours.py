@@ -1,10 +1,10 @@
 """The exact Euclidean nearest neighbour of sparse rows.
 
-The squared distance is ‖l‖² + (‖u‖² − 2 l·u). A product of sparse matrices takes a step for every term that two rows
-share, and a few terms that stand in nearly every row make nearly all of those steps. Their columns are made dense, and
-their part of the bracket is a float32 matrix product; the rest is sparse and added to it. The sum is a *lower bound*,
-the rounding error taken off; only candidates whose bound does not exceed the distance of the best one found are
-measured in float64. Ties go to the lowest row.
+The squared distance is ‖l‖² + (‖u‖² − 2 l·u). A product of sparse matrices takes a step for every column that two rows
+share, and a few columns that occur in nearly every row cause nearly all of these steps. Those columns are made dense,
+and their part of the bracket is a float32 matrix product; the sparse rest is added to it. With the rounding error
+subtracted, the sum is a *lower bound*. Only candidates whose bound does not exceed the distance of the best one found
+are measured in float64. Ties go to the lowest row.
 """
 
 from functools import partial
@@ -24,10 +24,10 @@ Vector = NDArray[np.float64]
 
 # Candidates prepared at a time, and pairs bounded at a time (8 MiB of float32).
 _CANDIDATES, _PAIRS = 1 << 16, 1 << 21
-# Terms shared by the rows of a tile, at most: 24 MiB of sparse products.
+# The most terms shared by the rows of a tile: 24 MiB of sparse products.
 _SHARED = 1 << 21
-# A column is made dense where this share of the pairs have it in common: there 4 ns for a shared term exceed 0.02 ns
-# for a multiplication by BLAS. At most so many columns.
+# A column is made dense if more than this share of the pairs have it in common: 4 ns for each shared term then exceed
+# 0.02 ns for each pair's multiplication in BLAS. Also the most columns that are made dense.
 _COMMON, _DENSE_COLUMNS = 0.004, 512
 # Entries of the two matrices compared at a time.
 _COPIED = 1 << 18
@@ -44,11 +44,11 @@ def nearest_sparse(queries: RowSet, pool: RowSet, unit: float | None = None) -> 
     with one_blas_thread() as workers:
         for some in slices(len(pool.index), _CANDIDATES):
             screen = _Screen(wanted, _canonical(right, pool.index[some], unit))
-            # More shares than threads, since shares may differ in work.
+            # More shares than threads, since they may differ in work.
             shares = slices(len(distances), -(-len(distances) // (4 * workers)))
             found = map_in_threads(partial(screen.search, distances), shares, workers)
             nearer, where = (np.concatenate(parts) for parts in zip(*found, strict=True))
-            # Strictly: earlier candidates win ties.
+            # Strict inequality: earlier candidates win ties.
             better = nearer < distances
             distances[better], positions[better] = nearer[better], where[better] + some.start
     return distances, positions
@@ -68,7 +68,7 @@ class _Screen:
 
     def __init__(self, queries: _Rows, pool: _Rows) -> None:
         self._queries = queries
-        # Copies of a candidate would tie wherever it is nearest: the first of them stands for all.
+        # Copies of a candidate would tie wherever it is nearest: only the first is kept.
         self._kept = _first_of_equals(pool)
         self._pool = _Rows(pool.rows[self._kept]) if len(self._kept) < len(pool.squares) else pool
         self._longest = 1 + sum(int(np.diff(part.rows.indptr).max()) for part in (queries, pool))
@@ -91,7 +91,7 @@ class _Screen:
         self._dense_right[:, -2:] = np.column_stack([self._pool.squares - self._slack * reach**2, reach])
 
     def search(self, known: Vector, some: slice) -> tuple[Vector, Index]:
-        """The nearest of the candidates to each of a slice of queries, where it is nearer than the known distance."""
+        """The nearest candidate to each of a slice of queries, if it is nearer than the known distance."""
         distances, positions = known[some].copy(), np.zeros(some.stop - some.start, dtype=np.intp)
         memory = np.empty(0, dtype=np.float32)
         for tile in self._tiles(some):
@@ -103,7 +103,7 @@ class _Screen:
         return distances, self._kept[positions]
 
     def _tiles(self, some: slice) -> list[slice]:
-        """Slices of queries whose bounds, and whose sparse products, are few enough to hold."""
+        """Slices of queries whose bounds and sparse products fit in the allowed memory."""
         tiles, start = [], some.start
         while start < some.stop:
             fits = int(np.searchsorted(self._most, self._most[start] + _SHARED, side="right")) - 1
@@ -113,7 +113,7 @@ class _Screen:
         return tiles
 
     def _bounds(self, tile: slice, memory: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Lower bounds of ‖u‖² − 2 l·u + κ‖l‖², of each query in a row."""
+        """Lower bounds of ‖u‖² − 2 l·u + κ‖l‖², one row per query."""
         left = self._dense_part(self._queries, tile)
         left[:, :-2] *= -2.0
         left[:, -2:] = np.column_stack([np.ones(len(left)), -2.0 * self._slack * (self._queries.lengths[tile] + 1e-15)])
@@ -126,7 +126,7 @@ class _Screen:
         return out
 
     def _choose(self, tile: slice, bounds: NDArray[np.float32], distances: Vector, positions: Index) -> None:
-        """Measure what the bounds do not exclude, the likeliest first; improve distances and positions in place."""
+        """Measure the candidates that the bounds do not exclude, likeliest first; update the arguments in place."""
         rows = np.arange(len(bounds))
         likely = bounds.argmin(axis=1)
         offset = self._slack * (self._queries.lengths[tile] + 1e-15) ** 2 - self._queries.squares[tile]
@@ -154,7 +154,7 @@ class _Screen:
         return out
 
     def _distances(self, queries: Index, candidates: Index, products: Vector) -> Vector:
-        """‖l‖² + ‖u‖² − 2 l·u, and where that cancels Σ(l − u)²; equal rows come out equal, to the bit."""
+        """‖l‖² + ‖u‖² − 2 l·u, or Σ(l − u)² where that cancels; equal rows get equal distances, to the bit."""
         whole = self._queries.squares[queries] + self._pool.squares[candidates]
         out = whole - 2.0 * products
         close = np.flatnonzero(out <= 0.5 * whole)
@@ -165,7 +165,7 @@ class _Screen:
         return np.asarray(out)
 
     def _shared(self) -> tuple[Vector, Vector]:
-        """For each column how many pairs have it in common, and how many candidates have it."""
+        """For each column, the number of pairs that share it and the number of candidates that have it."""
         p = self._pool.rows.shape[1]
         counts = [
             np.bincount(part.rows.indices, minlength=p).astype(np.float64) for part in (self._queries, self._pool)
@@ -181,7 +181,7 @@ class _Screen:
 
 
 def _canonical(features: Any, index: Index, unit: float) -> _Rows:
-    """Rows as float64 in our unit, columns ascending, no entry twice and none that is 0."""
+    """Rows as float64 in our unit, with ascending columns and neither duplicate nor zero entries."""
     rows = sp.csr_array(features[index], dtype=np.float64, copy=False)
     rows.sum_duplicates()
     rows.data = rows.data * unit
@@ -190,9 +190,9 @@ def _canonical(features: Any, index: Index, unit: float) -> _Rows:
 
 
 def _first_of_equals(pool: _Rows) -> Index:
-    """The candidates without those that equal an earlier one."""
+    """The candidates, without those equal to an earlier one."""
     rows = pool.rows
-    # Equal rows project alike, to the bit; what projects alike is then compared.
+    # Equal rows have equal projections, to the bit; rows with equal projections are then compared.
     projection = rows @ np.random.default_rng(0).standard_normal(rows.shape[1])
     _, first, inverse = np.unique(projection, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse] != np.arange(len(projection)))
@@ -210,10 +210,10 @@ def _pattern(rows: Any) -> Any:
 
 
 def _row_sums(rows: Any) -> Vector:
-    """Σ over each row, from its first entry on."""
+    """The sum of each row, starting from its first entry."""
     return np.asarray(rows @ np.ones(rows.shape[1]))
 
 
 def _rounded_up(values: Vector) -> NDArray[np.float32]:
-    """As float32, not below: a comparison must not lose a candidate."""
+    """As float32, rounded up, so that a comparison does not lose a candidate."""
     return np.nextafter(values.astype(np.float32), np.float32(np.inf))

@@ -1,8 +1,8 @@
-"""Threads of our own around a BLAS held to one.
+"""Our own threads, with BLAS limited to one.
 
-A product with a short inner side, split by BLAS between its threads, spends much of its time on their meetings (seen:
-two threads slower than one), and what lies between products runs on one core. Work cut into parts, each with products
-of its own, meets once.
+If BLAS splits a product with a short inner dimension between its threads, much of the time goes into synchronising
+them (two threads were seen to be slower than one), and the work between products runs on one core. Work that is split
+into parts, each with its own products, synchronises once.
 """
 
 import threading
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-# Comes with scikit-learn, which cannot do without it.
+# A dependency of scikit-learn.
 from threadpoolctl import ThreadpoolController
 
 __all__ = ["map_in_threads", "one_blas_thread", "one_thread", "slices"]
@@ -29,14 +29,14 @@ def slices(n: int, size: int) -> Iterator[slice]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
-    """Hold BLAS to one thread; yields how many it would have used, which is how many of our own may run."""
+    """Limit BLAS to one thread; yields the number it would have used, which is how many of our own may run."""
     with _holds:
         yield 1 if getattr(_here, "alone", False) else _holds.workers
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep what is called within to this thread: for tasks of which as many run at once as there are cores."""
+    """Run everything within in this thread: for tasks that run in parallel, one per core."""
     before = getattr(_here, "alone", False)
     _here.alone = True
     try:
@@ -47,10 +47,10 @@ def one_thread() -> Iterator[None]:
 
 
 class _Holds:
-    """A limit shared by all fits under way: the first sets it, the last lifts it.
+    """A limit shared by all running fits: the first sets it, the last lifts it.
 
-    One limit each would not do: of two fits in two threads, the one that began second would save the limit of the
-    first as the state to restore, and leave BLAS at one thread for good.
+    A limit for each fit would not work: with two fits in two threads, the second would save the limit of the first as
+    the state to restore, and leave BLAS at one thread for good.
     """
 
     def __init__(self) -> None:
@@ -83,12 +83,12 @@ def map_in_threads(work: Callable[[Item], Result], items: Iterable[Item], worker
     items = list(items)
     if workers == 1 or len(items) < 2:
         return [work(item) for item in items]
-    # Made anew each time: 0.2 ms, and nothing that a forked process would inherit half dead.
+    # A new pool each time: it costs 0.2 ms, and a forked process inherits no broken pool.
     with ThreadPoolExecutor(min(workers, len(items))) as pool:
         return list(pool.map(work, items))
 
 
 @cache
 def _blas() -> Any:
-    """The BLAS libraries loaded; looking for them takes ten milliseconds, so it is done once."""
+    """The BLAS libraries loaded; finding them takes ten milliseconds, so it is done once."""
     return ThreadpoolController().select(user_api="blas")

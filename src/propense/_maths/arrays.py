@@ -1,4 +1,4 @@
-"""Which library computes on an array, and the few operations that each spells otherwise."""
+"""The library that an array belongs to, and the few operations that the libraries spell differently."""
 
 import sys
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["Rows", "as_float", "by_block", "library_of", "namespace", "to_host", "weigh"]
 
-# One number per row of the feature matrix, in whatever library the matrix lives.
+# One number per row of the feature matrix, as an array of the library that holds the matrix.
 Rows = Any
 
 
@@ -19,35 +19,35 @@ def library_of(value: Any) -> str:
 
 
 def namespace(array: Rows) -> Any:
-    """The module whose functions take `array`: torch for its tensors, NumPy for all else."""
+    """The module whose functions accept `array`: torch for its tensors, NumPy for everything else."""
     return sys.modules["torch"] if library_of(array) == "torch" else np
 
 
 def by_block(function: Callable[..., Rows]) -> Callable[..., Rows]:
-    """A function of rows to float64 rows that takes Dask arrays a block at a time.
+    """Make a function from rows to float64 rows work on Dask arrays block by block.
 
-    One task a block for the whole formula, in which `np.errstate` is in force when it is computed.
+    The whole formula is one task per block, so that `np.errstate` applies when it is computed.
     """
 
     @wraps(function)
     def apply(*rows: Rows) -> Rows:
         if "dask" not in sys.modules or all(library_of(each) != "dask" for each in rows):
             return function(*rows)
-        # Not `function`, which cannot be sent: under its name stands `apply`.
+        # Not `function`, which cannot be pickled: its name now refers to `apply`.
         return sys.modules["dask.array"].map_blocks(apply, *rows, dtype=np.float64, meta=np.empty(0))
 
     return apply
 
 
 def as_float(rows: Rows) -> Rows:
-    """Truth values or numbers as float64."""
+    """Booleans or numbers as float64."""
     if namespace(rows) is np:
         return rows.astype(np.float64, copy=False)
     return rows.double()
 
 
 def to_host(values: Any) -> Any:
-    """A tensor on whatever device, or what Dask has yet to compute, as a NumPy array; anything else as it is."""
+    """A tensor on any device, or a Dask array, as a NumPy array; anything else unchanged."""
     library = library_of(values)
     if library == "torch":
         return values.detach().cpu().numpy()
@@ -55,7 +55,7 @@ def to_host(values: Any) -> Any:
 
 
 def weigh(values: Rows, weights: Rows | None) -> Rows:
-    """Weights times values, which may be several a row; no weights weigh 1."""
+    """Weights times values, which may be several per row; None means weights of 1."""
     if weights is None:
         return values
     return values * (weights if values.ndim == 1 else weights[:, None])

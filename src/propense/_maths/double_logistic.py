@@ -85,5 +85,5 @@ def label_log_odds(a: Rows, b: Rows) -> Rows:
 
 @by_block
 def halfway_to_certain(z: Rows) -> Rows:
-    """The log-odds of (1 + σ(z))/2, the middle of what s(x) ≤ e(x) ≤ 1 leaves open: log(1 + 2eᶻ)."""
+    """The log-odds of (1 + σ(z))/2, the middle of the range s(x) ≤ e(x) ≤ 1: log(1 + 2eᶻ)."""
     return softplus(z + math.log(2.0))

@@ -1,7 +1,7 @@
 """Losses of X @ coef, row by row, with their derivatives: what a Design sums.
 
-A formula is made of functions of this module alone, so it can be sent to another process, and has a name, by which a
-Design knows the ones that it has a faster way for.
+A formula consists of functions of this module only, so it can be sent to another process. By its name a Design
+recognises the formulas that it has faster code for.
 """
 
 from collections.abc import Callable
@@ -23,10 +23,10 @@ __all__ = ["JOINT", "KNOWN_JOINT", "KNOWN_PAIR", "LOGISTIC", "PAIR", "PAIR_SQUAR
 
 @dataclass(frozen=True)
 class Formula:
-    """Functions of the products a = X @ coef and of further rows, one number each per row.
+    """Functions of the products a = X @ coef and of further rows, each with one number per row.
 
     With one set of coefficients a, slope and curvature are vectors. With two, a and slope have two columns and the
-    curvature three: the second derivatives in the first product, in both, and in the second.
+    curvature has three: the second derivatives in the first product, in both, and in the second.
     """
 
     name: str
@@ -131,14 +131,14 @@ def _pair_square_curvature(ab: Rows, own: Rows, cross: Rows, others: Rows) -> Ro
 
 # softplus(a) − t·a with targets t in [0, 1].
 LOGISTIC = Formula("logistic", logistic_loss, _logistic_slope, _logistic_curvature)
-# φ of one predictor; rows: who is labelled, the other's log-odds, and the shift that follows from both.
+# φ of one predictor; rows: which are labelled, the other's log-odds, and the shift that follows from both.
 JOINT = Formula("joint", _joint_loss, _joint_slope, _joint_curvature)
-# φ of both predictors; rows: who is labelled.
+# φ of both predictors; rows: which are labelled.
 PAIR = Formula("pair", _pair_loss, _pair_slope, _pair_curvature)
-# The same where some negatives are known; rows: also who they are, and u.
+# The same with known negatives; rows: also which these are, and u.
 KNOWN_JOINT = Formula("known joint", _known_joint_loss, _known_joint_slope, _known_joint_curvature)
 KNOWN_PAIR = Formula("known pair", _known_pair_loss, _known_pair_slope, _known_pair_curvature)
-# ½a²: with the curvature of another formula for weights, the gradient at v is that formula's Hessian times v.
+# ½a²: with the curvature of another formula as weights, the gradient at v is that formula's Hessian times v.
 SQUARE = Formula("square", _square_loss, _square_slope, _square_curvature)
-# The same of both predictors; rows: the three curvatures.
+# The same for both predictors; rows: the three curvatures.
 PAIR_SQUARE = Formula("pair square", _pair_square_loss, _pair_square_slope, _pair_square_curvature)

@@ -1,7 +1,7 @@
-"""The double-logistic model where some negatives are known, each with the same chance d = 1 − eᵘ (u is `log_unknown`).
+"""The double-logistic model if every negative is known with the same probability d = 1 − eᵘ (u is `log_unknown`).
 
-Then a labelled row has the chance y·e, a known negative (1−y)·d, and any other row y(1−e) + (1−y)(1−d). With u = 0
-nobody is known to be negative, and these are the formulas of `double_logistic`.
+The probability of being labelled is y·e, of being a known negative (1−y)·d, and of neither y(1−e) + (1−y)(1−d). With
+u = 0 no negative is known, and these are the formulas of `double_logistic`.
 """
 
 import math
@@ -15,14 +15,14 @@ __all__ = ["known_loss", "known_pair_curvature", "known_pair_slope", "known_shif
 
 @by_block
 def known_shift(b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
-    """The shift with P(Y=1 | x, what is known) = σ(a − shift): −inf, +inf, and softplus(b) + u where nothing is."""
+    """The shift with P(Y=1 | x, what is known) = σ(a − shift): −inf, +inf, or softplus(b) + u if nothing is known."""
     xp = namespace(b)
     return xp.where(labelled, -math.inf, xp.where(negative, math.inf, softplus(b) + log_unknown))
 
 
 @by_block
 def known_loss(a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
-    """Minus the log of the chance of what is known of a row, but for the constant −log d of a known negative."""
+    """−log P(what is known of a row), without the constant −log d of a known negative."""
     xp = namespace(a)
     nothing = -xp.logaddexp(-softplus(-a) - softplus(b), log_unknown - softplus(a))
     return xp.where(labelled, softplus(-a) + softplus(-b), xp.where(negative, softplus(a), nothing))
@@ -38,7 +38,7 @@ def known_pair_slope(a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unkno
 def known_pair_curvature(
     a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows
 ) -> tuple[Rows, Rows, Rows]:
-    """The second derivatives in a, in both, and in b; t(1−t) is 0 on all but those of whom nothing is known."""
+    """The second derivatives in a, in both, and in b; t(1−t) is 0 except on rows of which nothing is known."""
     shift = known_shift(b, labelled, negative, log_unknown)
     expected, doubt = sigmoid(a - shift), sigmoid_slope(a - shift)
     up = sigmoid(b)

@@ -1,4 +1,4 @@
-"""Positive definite systems: small ones factorised, wide ones by products alone."""
+"""Positive definite systems: small ones are factorised, wide ones solved by matrix-vector products."""
 
 from collections.abc import Callable
 
@@ -11,9 +11,9 @@ __all__ = ["WIDE", "KrylovSolver", "cholesky_solver", "coef_positions", "conjuga
 Vector = NDArray[np.float64]
 Product = Callable[[Vector], Vector]
 
-# With more columns than this no p × p matrix is made: at 4 000 it takes 128 MB and a second to factorise.
+# With more columns than this no p × p matrix is formed: at 4 000 it takes 128 MB, and a second to factorise.
 WIDE = 4000
-# Iterations of one solve; what is found by then is taken.
+# The most iterations of one solve; the result so far is then used.
 _LONGEST = 500
 
 
@@ -23,10 +23,10 @@ def is_wide(p: int) -> bool:
 
 
 def cholesky_solver(matrix: NDArray[np.float64]) -> Product:
-    """The map b → matrix⁻¹ b, factorised once; LinAlgError where the matrix is not positive definite."""
-    # NumPy's factorisation, not SciPy's: each brings a BLAS with threads of its own, and those of the one spin for
-    # a while after a large call, on the cores that the other needs next. LAPACK solves directly: at small p
-    # the checks around it would cost as much as a pass over X.
+    """The map b → matrix⁻¹ b, factorised once; LinAlgError if the matrix is not positive definite."""
+    # NumPy's factorisation, not SciPy's: each has a BLAS with its own threads, which keep spinning for a while after
+    # a large call, on the cores that the other BLAS needs next. LAPACK is called directly: at small p, SciPy's checks
+    # would cost as much as a pass over X.
     upper = np.linalg.cholesky(matrix).T
     return lambda b: np.asarray(dpotrs(upper, b)[0])
 
@@ -34,9 +34,10 @@ def cholesky_solver(matrix: NDArray[np.float64]) -> Product:
 def conjugate_gradients(
     product: Product, x: Vector, residual: Vector, goal: float, scales: Vector | float = 1.0
 ) -> tuple[Vector, Vector]:
-    """Improve x, of residual r = b − A x, until Σr²/scales ≤ goal; return both. A is known by its products.
+    """Improve x, whose residual is r = b − A x, until Σr²/scales ≤ goal; return both. `product` multiplies by A.
 
-    `scales`, if any, is about A's diagonal. Where A proves not to be positive definite, what was found is returned.
+    `scales`, if given, approximates A's diagonal. If A turns out not to be positive definite, the result so far is
+    returned.
     """
     direction, size = np.zeros(len(x)), np.inf
     for _ in range(_LONGEST):
@@ -56,11 +57,11 @@ def conjugate_gradients(
 
 
 class KrylovSolver:
-    """The map b → A⁻¹ b to a relative error `tol`, each solve begun where the last one ended.
+    """The map b → A⁻¹ b to a relative error `tol`; each solve starts where the last one ended.
 
-    Consecutive steps of a minimisation resemble each other, and few iterations then serve; for the same b again the
-    answer is the same to the bit. Nothing is scaled by A's diagonal: a gradient lies in the span of the rows, which
-    unscaled iterations never leave, and where rows are fewer than columns that saves more of them.
+    Consecutive steps of a minimisation are similar, so few iterations suffice; the same b again gives the same answer
+    to the bit. Nothing is scaled by A's diagonal: a gradient lies in the span of the rows, which unscaled iterations
+    never leave, and with fewer rows than columns that saves more iterations.
     """
 
     def __init__(self, product: Product, p: int, tol: float) -> None:
@@ -70,7 +71,7 @@ class KrylovSolver:
     def __call__(self, b: Vector) -> Vector:
         residual, size = self._residual + (b - self._b), float(b @ b)
         if float(residual @ residual) > size:
-            # So far from the last answer that 0 is the better start.
+            # The last answer is so far away that 0 is a better start.
             self._x, residual = np.zeros(len(b)), b
         self._x, self._residual = conjugate_gradients(self._product, self._x, residual, self._tol**2 * size)
         self._b = b
@@ -78,5 +79,5 @@ class KrylovSolver:
 
 
 def coef_positions(columns: NDArray[np.intp] | None, p: int) -> NDArray[np.intp]:
-    """Where the coefficients of some features, the intercept first, stand among the p of all; None is every feature."""
+    """Positions, among p coefficients, of the intercept and of those of some features; None means every feature."""
     return np.arange(p) if columns is None else np.concatenate([[0], columns + 1])

@@ -17,8 +17,8 @@ __all__ = [
     "softplus",
 ]
 
-# Where a probability of 0 or 1 is not a limit but said of a row, its log-odds stop where float64 still tells σ from 0
-# and 1: two such certainties, y = 1 and e = 1, can then be weighed against each other, and scorers take the numbers.
+# If a row is given a probability of exactly 0 or 1, its log-odds are limited to where float64 still distinguishes σ
+# from 0 and 1. Two such certainties, y = 1 and e = 1, can then be compared, and scorers accept the numbers.
 LARGEST_LOG_ODDS = 36.0
 # −log p at the largest log-odds.
 _LEAST = math.exp(-LARGEST_LOG_ODDS)
@@ -50,7 +50,7 @@ def sigmoid_slope(t: Rows) -> Rows:
 def softplus(t: Rows) -> Rows:
     """log(1 + eᵗ) = max(t, 0) + log(1 + e^−|t|)."""
     xp = namespace(t)
-    # log1p and exp run on SIMD units in NumPy where logaddexp does not.
+    # In NumPy log1p and exp use SIMD, logaddexp does not.
     return xp.where(t > 0, t, 0.0) + xp.log1p(xp.exp(-abs(t)))
 
 
@@ -64,7 +64,7 @@ def logit(p: Rows) -> Rows:
 
 @by_block
 def log_odds_of_log(log_p: Rows) -> Rows:
-    """log p − log(1 − p) from log p, at most the largest log-odds."""
+    """log p − log(1 − p), computed from log p; at most the largest log-odds."""
     xp = namespace(log_p)
     log_p = xp.where(log_p < -_LEAST, log_p, -_LEAST)
     return log_p - xp.log(-xp.expm1(log_p))

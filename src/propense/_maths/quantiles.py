@@ -9,10 +9,10 @@ __all__ = ["repeated_quantile"]
 
 
 def repeated_quantile(values: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> float:
-    """NumPy's quantile, linear between neighbours, of each value repeated as often as its weight says."""
+    """NumPy's (linear) quantile if each value were repeated as often as its weight says."""
     order = np.argsort(values)
     ends = np.cumsum(weights[order])
-    # The place among the repeats, from 0; rounding must not push a whole number below itself.
+    # The position among the repeats, from 0; rounding must not push a whole number below itself.
     place = level * max(float(ends[-1]) - 1.0, 0.0)
     below = math.floor(place * (1.0 + 1e-12))
     positions = np.minimum(np.searchsorted(ends, [below, below + 1], "right"), len(ends) - 1)

@@ -1,1 +1,1 @@
-"""Designs over Dask arrays; imported where one is seen."""
+"""The design over Dask arrays; imported only if X is one."""

@@ -1,9 +1,9 @@
 """One pass over the blocks of a Dask array, as one small graph.
 
-Dask plans its own blockwise operations anew for every pass, on the client: at a hundred blocks that alone costs more
-than most passes. Here what makes a block is looked up once, and a pass is one task a block and a few that join
-their results. The block is made inside the task that works on it: it is nobody's to keep, and the task runs where
-the rows beside the block are held.
+Dask plans its own blockwise operations again for every pass, on the client: with a hundred blocks that alone costs more
+than most passes. Here the tasks that make a block are looked up once, and a pass is one task per block and a few that
+join their results. The block is made inside the task that works on it, so it is not kept, and the task runs where the
+rows of the block are held.
 """
 
 import uuid
@@ -26,7 +26,7 @@ from propense._designs.threads import one_thread
 
 __all__ = ["Blocks", "hold", "layer"]
 
-# So many results are joined at a time: few enough to be held at once, many enough for a flat tree.
+# Results joined at a time: few enough to fit in memory together, many enough for a flat tree.
 _JOINED = 16
 _HELD = "propense-held-"
 
@@ -36,7 +36,7 @@ Graph = dict[Key, Any]
 
 @dataclass(frozen=True)
 class _Step:
-    """One task of a recipe: what it needs, and which of that nobody needs after it."""
+    """One task of a recipe: what it needs, and which of that no later step needs."""
 
     key: Key
     task: Any
@@ -50,14 +50,14 @@ class _Step:
             return self.task
         if isinstance(self.task, tuple) and len(self.task) == 2 and self.needs == self.task[1:]:
             return self.task[0](made[self.needs[0]])  # As `layer` writes it.
-        # As all tasks were before Dask had objects for them.
+        # A task as all were before Dask had objects for them.
         given = {need: (partial(_same, made[need]),) for need in self.needs}
         return dask.get({**given, self.key: self.task}, self.key)
 
 
 @dataclass(frozen=True)
 class _Recipe:
-    """The steps that only one block needs; what others need too, or a cluster holds, comes in by its key."""
+    """The steps that only one block needs; what other blocks need too, or a cluster holds, is passed in by its key."""
 
     key: Key
     steps: tuple[_Step, ...]
@@ -67,17 +67,17 @@ class _Recipe:
         made = dict(zip(self.inputs, values, strict=True))
         for step in self.steps:
             made[step.key] = step.run(made)
-            # A block as a data frame and the same as an array need not be held side by side.
+            # A block need not be held as a data frame and as an array at the same time.
             for key in step.last:
                 del made[key]
         return made[self.key]
 
 
 class Blocks:
-    """What makes each block of a Dask array of one block of columns, or of rows."""
+    """The recipe of each block of a Dask array, either of features in one block of columns or of rows."""
 
     def __init__(self, array: da.Array) -> None:
-        # Keeps what a cluster holds for it.
+        # A reference, so that a cluster keeps what it holds for the array.
         self._array = array
         graph = dict(array.__dask_graph__())
         keys = list(flatten(array.__dask_keys__()))
@@ -91,9 +91,9 @@ class Blocks:
         return len(self._recipes)
 
     def tasks(self, function: Callable[..., Any], *rows: Any, each: Sequence[Any] | None = None) -> Graph:
-        """One task a block: `function(block, *rows of the block)`, with one item of `each` before the rows.
+        """One task per block: `function(block, *rows of the block)`, with one item of `each` before the rows.
 
-        A Delayed among the rows is passed to all.
+        A Delayed among the rows is passed to every task.
         """
         name = f"propense-{uuid.uuid4().hex}"
         columns = [_keys(row, len(self)) for row in rows]
@@ -155,9 +155,9 @@ def layer(
 
 
 def hold(rows: da.Array, function: Callable[..., Any] | None = None, each: Sequence[Any] | None = None) -> da.Array:
-    """The rows, computed once where they are and kept there, under a name that nothing else has.
+    """The rows, computed once where they are and kept there, under a unique name.
 
-    Or what a function makes of them, rows of the same type, with one item of `each` for every block.
+    With a function, its results: rows of the same type, with one item of `each` for every block.
     """
     if function is None and rows.name.startswith(_HELD):
         return rows
@@ -168,25 +168,25 @@ def hold(rows: da.Array, function: Callable[..., Any] | None = None, each: Seque
 
 
 def _compute(result: Delayed) -> Any:
-    """The result, by whatever scheduler is in use; without Dask's plans for it, which is as good as it will be."""
+    """The result, by the scheduler in use, without Dask's optimisation: the graph needs none."""
     (value,) = get_scheduler(cls=Delayed)(dict(result.__dask_graph__()), [result.key])
     return value
 
 
 def _keys(row: Any, count: int) -> list[Key]:
-    """The keys of a Dask array block by block, or that of a Delayed for each of them."""
+    """The keys of a Dask array, block by block, or the key of a Delayed once for each block."""
     return [row.key] * count if isinstance(row, Delayed) else list(row.__dask_keys__())
 
 
 def _work(function: Callable[..., Any], recipe: _Recipe, *rest: Any) -> Any:
-    """Make the block and work on it, in one thread: Dask runs as many tasks as there are cores to use."""
+    """Make the block and work on it in one thread: Dask runs a task on every core."""
     *extra, inputs, rows = rest
     with one_thread():
         return function(recipe.make(inputs), *extra, *rows)
 
 
 def _recipe(graph: Graph, key: Key, count: Counter[Key]) -> _Recipe:
-    """How the block of a key is made, with `count` blocks in need of each key."""
+    """The recipe of the block of a key, where `count` is the number of blocks that need each key."""
     tasks: Graph = {}
     inputs: dict[Key, None] = {}
     stack = [key]
@@ -226,7 +226,7 @@ def _needs(graph: Graph, key: Key) -> Iterator[Key]:
 
 
 def _is_future(node: Any) -> bool:
-    """Whether a node is what a cluster computes or holds."""
+    """Whether a node is computed or held by a cluster."""
     return type(node).__module__.startswith("distributed")
 
 

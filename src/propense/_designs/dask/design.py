@@ -1,4 +1,4 @@
-"""A Dask array: blocks of rows, NumPy or SciPy sparse, made when they are needed, here or on a cluster."""
+"""A Dask array: blocks of rows, NumPy or SciPy sparse, made when needed, here or on a cluster."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -25,9 +25,9 @@ Index = NDArray[np.intp]
 
 
 class DaskDesign:
-    """Features as a Dask array of one block of columns; every pass is one task a block, and only its sum comes here.
+    """Features as a Dask array in one block of columns; a pass is one task per block, and only the sum comes here.
 
-    Rows are Dask arrays in the same blocks. Work on a block is that of the design of its storage.
+    Rows are Dask arrays in the same blocks. Each block is processed by the design for its storage.
     """
 
     movable = False
@@ -38,7 +38,7 @@ class DaskDesign:
     @property
     def shape(self) -> tuple[int, int]:
         n, p = self._features.shape
-        # Before a prediction is computed nobody knows how many rows a data frame has.
+        # n is NaN for the rows of a data frame, whose number is unknown until a prediction is computed.
         return n, (p if self._columns is None else len(self._columns)) + 1
 
     @property
@@ -55,7 +55,7 @@ class DaskDesign:
         return some
 
     def matvec(self, coef: Vector) -> Rows:
-        # By way of the blocks' own keys, so that predictions computed together read X once.
+        # Through the blocks' own keys, so that predictions computed together read X once.
         name = f"propense-matvec-{tokenize(self._features.name, self._columns, coef)}"
         function = partial(_matvec, columns=self._columns, coef=coef)
         return layer(name, function, self._features, self._features.chunks[:1], np.empty(0))
@@ -73,47 +73,47 @@ class DaskDesign:
         self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, value: bool = True
     ) -> tuple[float, Vector]:
         function = partial(_sweep, self._columns, formula, coef, value, weights is not None)
-        sums = self._blocks.sum(function, *self._beside(rows, weights))
+        sums = self._blocks.sum(function, *self._aligned(rows, weights))
         return float(sums[0]), sums[1:].reshape(coef.shape)
 
     def curve(
         self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None
     ) -> NDArray[np.float64]:
         function = partial(_curve, self._columns, formula, coef, weights is not None)
-        return np.asarray(self._blocks.sum(function, *self._beside(rows, weights)))
+        return np.asarray(self._blocks.sum(function, *self._aligned(rows, weights)))
 
     def take(self, mask: Rows) -> Self:
         counts = tuple(Blocks(mask).all(np.count_nonzero))
         return type(self)(rows_of(self._features, mask, counts), self._columns)
 
     def nearest(self, queries: Rows, pool: Rows) -> Index:
-        return nearest(self._blocks, self._starts, self._columns, *self._beside([queries, pool]))
+        return nearest(self._blocks, self._starts, self._columns, *self._aligned([queries, pool]))
 
     def send(self, values: NDArray[Any]) -> Rows:
-        # A random name: hashing all the values would take longer than sending them.
+        # A random name: hashing the values would take longer than sending them.
         return da.from_array(values, chunks=self._features.chunks[:1], name=False)
 
     def bring(self, rows: Rows) -> NDArray[Any]:
         return np.asarray(rows.compute())
 
     def hold(self, rows: Rows) -> Rows:
-        return hold(*self._beside([rows]))
+        return hold(*self._aligned([rows]))
 
     def pick(self, rows: Rows, index: Index) -> NDArray[Any]:
         wanted, inverse = np.unique(index, return_inverse=True)
         cuts = np.searchsorted(wanted, [*self._starts, self.shape[0]])
         local = [wanted[cuts[i] : cuts[i + 1]] - start for i, start in enumerate(self._starts)]
-        parts = Blocks(self._beside([rows])[0]).all(_pick, each=local)
+        parts = Blocks(self._aligned([rows])[0]).all(_pick, each=local)
         return np.concatenate(parts)[inverse]
 
     def ranked(self, mask: Rows, ranks: Index) -> Rows:
-        # How many rows of the mask lie before each block.
+        # The number of rows of the mask before each block.
         before = np.cumsum([0, *Blocks(mask).all(np.count_nonzero)])[:-1]
         parts = np.split(ranks, np.searchsorted(ranks, before[1:]))
         return hold(mask, _ranked, [part - start for part, start in zip(parts, before, strict=True)])
 
     def gather(self, function: Callable[..., Sequence[Rows]], *rows: Rows) -> list[NDArray[Any]]:
-        first, *others = self._beside(rows)
+        first, *others = self._aligned(rows)
         parts = Blocks(first).all(function, *others)
         return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
@@ -129,17 +129,17 @@ class DaskDesign:
         """The number of the first row of each block."""
         return [0, *accumulate(self._features.chunks[0][:-1])]
 
-    def _beside(self, rows: Sequence[Rows], weights: Rows | None = None) -> list[da.Array]:
-        """Rows, and weights if there are any, in the blocks of X; those still on the host are sent."""
+    def _aligned(self, rows: Sequence[Rows], weights: Rows | None = None) -> list[da.Array]:
+        """Rows, and weights if there are any, in the blocks of X; those on the host are sent."""
         rows = [*rows, *([] if weights is None else [weights])]
-        beside = [row if isinstance(row, da.Array) else self.send(np.asarray(row)) for row in rows]
+        sent = [row if isinstance(row, da.Array) else self.send(np.asarray(row)) for row in rows]
         chunks = self._features.chunks[:1]
-        return [row if row.chunks == chunks else row.rechunk(chunks) for row in beside]
+        return [row if row.chunks == chunks else row.rechunk(chunks) for row in sent]
 
     def _sum(self, method: str, rows: Rows | None) -> NDArray[np.float64]:
-        """The sum over the blocks of a method of their designs, which takes rows or None."""
-        beside = [] if rows is None else [rows]
-        return np.asarray(self._blocks.sum(partial(_call, method, self._columns), *self._beside(beside)))
+        """The sum over the blocks of a method of their designs that takes rows or None."""
+        aligned = self._aligned([] if rows is None else [rows])
+        return np.asarray(self._blocks.sum(partial(_call, method, self._columns), *aligned))
 
 
 def _design(block: Any, columns: Index | None) -> Any:
@@ -177,7 +177,7 @@ def _curve(columns: Index | None, formula: Formula, coef: Vector, weighted: bool
 
 
 def rows_of(array: da.Array, mask: da.Array, counts: tuple[int, ...]) -> da.Array:
-    """The rows of a mask, which are known to be that many a block."""
+    """The rows of a mask, whose number in each block is known."""
     chunks = (counts, *array.chunks[1:])
     return da.map_blocks(_masked, array, mask if array.ndim == 1 else mask[:, None], chunks=chunks, meta=array._meta)
 

@@ -1,4 +1,4 @@
-"""The nearest neighbours of some rows of a Dask array: the queries go to the blocks, and the blocks stay."""
+"""The nearest neighbours of some rows of a Dask array: the queries are sent to the blocks, which do not move."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -21,10 +21,10 @@ Found = tuple[NDArray[np.float64], Index]
 
 
 def nearest(blocks: Blocks, starts: Sequence[int], columns: Index | None, queries: da.Array, pool: da.Array) -> Index:
-    """For each row of mask `queries` the number of its nearest row of mask `pool`, the lowest on ties.
+    """For each row of mask `queries`, the number of its nearest row of mask `pool`, the lowest on ties.
 
-    The queries of all blocks are gathered where blocks are worked on, and the largest entry with them: distances are
-    compared across blocks, so they need one unit. Only row numbers come to the client.
+    The queries of all blocks are gathered on the workers, with the largest entry: distances are compared across blocks,
+    so they need one unit. Only row numbers come to the client.
     """
     gathered = blocks.join(_gather, partial(_queries, columns), queries).persist()
     found = blocks.join(_closer, partial(_search, columns), gathered, pool, each=starts)
@@ -53,7 +53,7 @@ def _search(columns: Index | None, block: Any, start: int, queries: tuple[Any, f
     if len(index) == 0 or rows.shape[0] == 0:
         return np.full(rows.shape[0], np.inf), np.full(rows.shape[0], np.iinfo(np.intp).max)
     find = nearest_sparse if sp.issparse(block) else nearest_dense
-    # The one unit in which the distances to all blocks can be compared.
+    # One unit for all blocks, so that their distances can be compared.
     unit = unit_of(np.array([largest]))
     distances, places = find(RowSet(rows, np.arange(rows.shape[0])), RowSet(block, index), unit)
     return distances, index[places] + start

@@ -1,1 +1,1 @@
-"""Designs over torch tensors; imported where one is seen."""
+"""The design over torch tensors; imported only if X is one."""

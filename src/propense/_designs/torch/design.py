@@ -1,4 +1,4 @@
-"""A torch tensor, on the CPU or on CUDA, float64 or float32, of any strides, never copied whole."""
+"""A torch tensor on the CPU or on CUDA, float64 or float32, with any strides, never copied whole."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -15,11 +15,11 @@ from propense._maths.formulas import Formula
 
 __all__ = ["TorchDesign"]
 
-# Entries of X worked on at a time. On the CPU 4 MiB of float64, which stay in cache from the first use of a block to
-# its second; on a device 256 MiB, beside which the fixed cost of a block, some launches, is nothing.
+# Entries of X processed at a time. On the CPU 4 MiB of float64, which stay in cache from the first use of a block to
+# its second; on a device 256 MiB, for which the fixed cost per block, a few kernel launches, is negligible.
 _BLOCK = 1 << 19
 _DEVICE_BLOCK = 1 << 25
-# For p × p results on the CPU at least so many rows, so that adding these is a small part of the work.
+# The fewest rows per block for p × p results on the CPU, so that adding the results is a small part of the work.
 _GRAM_ROWS = 4096
 
 Tensor = Any
@@ -29,7 +29,7 @@ Part = Callable[[slice, Tensor], Tensor]
 class TorchDesign(TensorRows):
     """Features as a tensor; float32 is read as float64 block by block, so that every sum is a float64 sum.
 
-    On CUDA a sweep is one kernel that reads each row once, where there is one for the formula and the storage.
+    On CUDA a sweep is one kernel that reads each row once, if there is one for the formula and the storage.
     """
 
     movable = True
@@ -59,7 +59,7 @@ class TorchDesign(TensorRows):
         out = torch.empty(n, dtype=torch.float64, device=self._features.device)
         for which in slices(n, self._entries() // p):
             out[which] = self._block(which) @ slopes
-        # An infinite intercept times a slope of 0 is no part of the products.
+        # Added separately: an infinite intercept must not be multiplied by 0.
         return out.add_(float(coef[0]))
 
     def rmatvec(self, rows: Rows | None) -> NDArray[np.float64]:
@@ -98,9 +98,9 @@ class TorchDesign(TensorRows):
             sums = self._kernels.sweep(self._features, formula.name, sent, rows, weights, value=value)
         else:
             sums = self._sum(lambda which, block: _sweep(block, formula, sent, *_cut(which, rows, weights), value))
-        # The one thing that comes home, in one piece.
-        home = self.bring(sums)
-        return float(home[0]), home[1:].reshape(coef.shape)
+        # One transfer to the host.
+        brought = self.bring(sums)
+        return float(brought[0]), brought[1:].reshape(coef.shape)
 
     def curve(
         self, formula: Formula, coef: NDArray[np.float64], rows: Sequence[Rows], weights: Rows | None = None
@@ -121,7 +121,7 @@ class TorchDesign(TensorRows):
 
     def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
         if self._features.device.type == "cpu":
-            # The same memory, seen by NumPy.
+            # NumPy shares the memory.
             return DenseDesign(self._features.numpy()).nearest(self.bring(queries), self.bring(pool))
         from propense._designs.torch.neighbours import nearest_tensor
 
@@ -131,14 +131,14 @@ class TorchDesign(TensorRows):
         return torch.ones(self.shape[0], dtype=torch.float64, device=self._features.device)
 
     def _entries(self) -> int:
-        """How much of X is worked on at a time."""
+        """The number of entries of X processed at a time."""
         return _BLOCK if self._features.device.type == "cpu" else _DEVICE_BLOCK
 
     def _block(self, which: slice) -> Tensor:
         return self._features[which].double()
 
     def _sum(self, part: Part, fewest: int = 1) -> Tensor:
-        """Σ part(which rows, their features as float64) over blocks of `fewest` rows or more, in a fixed order."""
+        """Σ part(which rows, their features as float64) over blocks of at least `fewest` rows, in a fixed order."""
         n, p = self.shape
         first, *others = slices(n, max(self._entries() // p, fewest))
         total = part(first, self._block(first))
@@ -148,13 +148,13 @@ class TorchDesign(TensorRows):
 
 
 def _kernels_for(features: Tensor) -> Any:
-    """The module of kernels where they can read this tensor, else None."""
+    """The module of kernels if they can read this tensor, otherwise None."""
     if features.device.type != "cuda":
         return None
     try:
         from propense._designs.torch import kernels
     except ImportError:
-        return None  # Triton is not built for every system that CUDA runs on.
+        return None  # Triton is not available on every system with CUDA.
     return kernels if kernels.suit(features) else None
 
 
@@ -188,7 +188,7 @@ def _sweep(
 
 
 def _gram(block: Tensor, weights: Tensor | None) -> Tensor:
-    """XᵀWX of a block, the intercept first."""
+    """XᵀWX of a block, intercept first."""
     p = block.shape[1] + 1
     out = torch.empty((p, p), dtype=torch.float64, device=block.device)
     scaled = block if weights is None else block * weights[:, None]

@@ -1,9 +1,9 @@
 """Passes over a matrix on CUDA that read every row once, in Triton.
 
-A program takes a few rows at a time with all their columns, makes their products with the coefficients, the slopes of
-the loss there, and adds slope × row to a gradient that it keeps in registers. Every product and sum is float64,
-whatever X is stored in. Each program takes every n-th tile and leaves its sums, which are added in the order of
-the programs, so that the result does not depend on who finished first.
+A program reads a few rows at a time with all their columns, computes their products with the coefficients and the
+slopes of the loss, and adds slope × row to a gradient that it keeps in registers. Every product and sum is float64,
+whatever type X is stored in. Each program takes every n-th tile and stores its sums, which are added in the order of
+the programs, so that the result does not depend on which finished first.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ __all__ = ["knows", "products", "suit", "sweep"]
 
 Tensor = Any
 
-# The widest rows whose gradient, one float64 for each of them and for each row of a tile, stays in registers.
+# The widest rows whose gradient, one float64 per column and row of a tile, stays in registers.
 _WIDEST = 1024
-# Entries of X in a tile. One warp has it: shared between warps, a row would be cut, and its slope computed by each.
+# Entries of X in a tile. One warp processes it: several would split a row, and each would compute its slope.
 TILE, WARPS = 1024, 1
-# Tiles on their way from memory or worked on, and programs for each multiprocessor; of some two hundred shapes the
-# fastest on an H200.
+# Tiles being loaded or processed, and programs for each multiprocessor: the fastest of some two hundred
+# configurations on an H200.
 STAGES = 4
 PROGRAMS = 16
-# Rows a program of the loss takes at a time.
+# Rows that a program of the loss kernel reads at a time.
 _ROWS = 1024
 
 _LOGISTIC, _JOINT = 0, 1
@@ -33,7 +33,7 @@ _FORMULAS = {"logistic": _LOGISTIC, "joint": _JOINT}
 
 
 def suit(features: Tensor) -> bool:
-    """Whether the kernels read such a matrix: rows in one piece, and not too wide."""
+    """Whether the kernels can read a matrix: its rows are contiguous and not too wide."""
     return bool(features.stride(1) == 1 or features.shape[1] == 1) and features.shape[1] <= _WIDEST
 
 
@@ -53,10 +53,10 @@ def products(features: Tensor, slopes: Tensor) -> Tensor:
 def sweep(
     features: Tensor, name: str, coef: Tensor, rows: Sequence[Tensor], weights: Tensor | None, *, value: bool
 ) -> Tensor:
-    """The sum of the losses, 0 where it is not wanted, then its gradient, the intercept's first."""
+    """The sum of the losses, 0 without `value`, then its gradient, the intercept's first."""
     n = len(features)
     stored = torch.empty(n if value else 1, dtype=torch.float64, device=features.device)
-    # Of the joint formula's rows the slope takes the shift alone.
+    # The slope takes the last of the rows only: the target, or the joint formula's shift.
     sums = _pass(features, coef, rows[-1:], weights, stored, name=name, gradient=True, store=value)
     total = _losses(stored, name, rows, weights) if value else sums.new_zeros(1)
     return torch.cat([total, sums])
@@ -73,7 +73,7 @@ def _pass(
     gradient: bool,
     store: bool,
 ) -> Tensor:
-    """Run the kernel over X; the gradient, zeros where it is not wanted."""
+    """Run the kernel over X; returns the gradient, or zeros without `gradient`."""
     n, p = features.shape
     width = max(triton.next_power_of_2(p), 16)
     height = max(TILE // width, 1)
@@ -102,11 +102,11 @@ def _pass(
 
 
 def _losses(products: Tensor, name: str, rows: Sequence[Tensor], weights: Tensor | None) -> Tensor:
-    """Σwᵢ·lossᵢ of products that are there already, as a tensor of one number."""
+    """Σwᵢ·lossᵢ for products computed before, as a tensor of one number."""
     n = len(products)
     programs = min(triton.cdiv(n, _ROWS), 8 * _processors(products.device))
     parts = torch.zeros(programs, dtype=torch.float64, device=products.device)
-    # Truth values as bytes, which every version of Triton loads.
+    # Booleans as bytes, which every version of Triton loads.
     first = rows[0].view(torch.uint8) if rows[0].dtype == torch.bool else rows[0]
     _loss_kernel[(programs,)](
         products,
@@ -124,14 +124,14 @@ def _losses(products: Tensor, name: str, rows: Sequence[Tensor], weights: Tensor
 
 
 def _processors(device: Any) -> int:
-    """How many multiprocessors a device has; a few stand in for them where there are none."""
+    """The number of multiprocessors of a device; 2 if it is not a GPU."""
     return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 2
 
 
 @triton.jit
 def _slope(a, other, formula: tl.constexpr):
     """σ(a) − t for a target t, or σ(a) − σ(a − shift), to within 1e-130."""
-    # Every thread of a row's warp computes this, so that a second division would be felt. e³⁰⁰ times itself is finite.
+    # Every thread of a row's warp computes this, so a second division would be noticeable. e³⁰⁰ squared is finite.
     down = tl.exp(tl.minimum(-a, 300.0))
     if formula == 0:
         return 1.0 / (1.0 + down) - other
@@ -144,7 +144,7 @@ def _log1p_exp(t):
     """log(1 + eᵗ) for t ≤ 0."""
     small = tl.exp(t)
     one = 1.0 + small
-    # What the sum above rounded off, put back.
+    # Corrects for the rounding of the sum above.
     return tl.log(one) - ((one - 1.0) - small) / one
 
 
@@ -153,7 +153,7 @@ def _softplus(t):
     return tl.where(t > 0, t, 0.0) + _log1p_exp(-tl.abs(t))
 
 
-# The number of rows is not compiled in: each fit has several.
+# The kernel is not compiled for one number of rows: each fit has several.
 @triton.jit(do_not_specialize=["n"])
 def _sweep_kernel(
     features,
@@ -177,7 +177,7 @@ def _sweep_kernel(
     inside = columns < p
     slopes = tl.load(coef + 1 + columns, mask=inside, other=0.0)
     intercept = tl.load(coef)
-    # One sum for each place in a tile: within the loop nothing passes between threads but the products of a row.
+    # One sum for each entry of a tile: within the loop, threads exchange only the products of a row.
     sums = tl.zeros((height, width), dtype=tl.float64)
     total = tl.zeros((height,), dtype=tl.float64)
     step = tl.num_programs(0) * height
@@ -218,7 +218,7 @@ def _loss_kernel(
         else:
             labelled = tl.load(first + row, mask=there, other=0) != 0
             b = tl.load(other + row, mask=there, other=0.0)
-            # φ of a labelled row is softplus(−a) + softplus(−b), of another softplus(z) with z the log-odds of a label,
+            # φ is softplus(−a) + softplus(−b) if labelled, otherwise softplus(z) with z the log-odds of a label,
             # −log(e⁻ᵃ + e⁻ᵇ + e⁻ᵃ⁻ᵇ): no cancellation at either end, and finite wherever the loss is.
             left = _softplus(-a)
             right = left - b

@@ -1,4 +1,4 @@
-"""The two parts of the search for neighbours that are worth kernels: bounds, and exact distances within blocks."""
+"""Kernels for the two expensive parts of the search for neighbours: bounds, and exact distances within blocks."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["lowest", "measure"]
 
 Tensor = Any
 
-# Queries in a tile of bounds, the columns multiplied at a time, and the tiles of queries that share a block in cache.
+# Queries in a tile of bounds, columns multiplied at a time, and tiles of queries that share a block in cache.
 HEIGHT, DEPTH, GROUP = 128, 64, 32
 WARPS, STAGES = 8, 3
 # Columns of X subtracted at a time.
@@ -20,7 +20,7 @@ _COLUMNS = 16
 
 
 def lowest(queries: Operand, candidates: Operand, out: Tensor) -> None:
-    """Fill `out` with the lowest bound of each query in each block; no bound but that is ever written."""
+    """Fill `out` with the lowest bound of each query in each block; no other bound is ever written."""
     tiles, blocks = len(queries.rows) // HEIGHT, out.shape[1]
     _lowest_kernel[(tiles * blocks,)](
         queries.rows,
@@ -44,7 +44,7 @@ def lowest(queries: Operand, candidates: Operand, out: Tensor) -> None:
 
 
 def measure(space: Space, who: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
-    """The least squared distance of each query within its block, and the first position where it is met."""
+    """The least squared distance of each query within its block, and the first position that has it."""
     features = space.features
     distances = torch.empty(len(who), dtype=torch.float64, device=features.device)
     positions = torch.empty(len(who), dtype=torch.int64, device=features.device)

@@ -1,13 +1,13 @@
 """The exact Euclidean nearest neighbour of each query row within a pool of rows, on a device.
 
 The idea is that of neighbours.py: with c a centre, l = query − c and u = candidate − c, the squared distance is
-‖l‖² + (‖u‖² − 2 l·u). The bracket is bounded from below by one product in float16, each row scaled by a power of two
-of its own, with what rounding may have added taken off; a block of candidates whose lowest bound exceeds the distance
-of the best one known holds nobody nearer. The blocks left are measured exactly, as Σ(query − candidate)² in float64.
-Ties go to the lowest row.
+‖l‖² + (‖u‖² − 2 l·u). The bracket is bounded from below by one product in float16, with each row scaled by its own
+power of two and the possible rounding error subtracted. A block of candidates whose lowest bound exceeds the distance
+of the best one known contains none that is nearer. The other blocks are measured exactly, as Σ(query − candidate)² in
+float64. Ties go to the lowest row.
 
-Rows of few columns lie close to each other for their norms; they, and whatever else leaves many blocks, are screened
-with two float16 numbers a value, its rounding and what that left, which is about as sharp as float32.
+Rows of few columns are close to each other relative to their norms. For these, and whenever many blocks are left, each
+value is split into two float16 numbers, its rounding and the remainder, which is about as precise as float32.
 """
 
 import math
@@ -22,23 +22,23 @@ __all__ = ["BLOCK", "Operand", "Space", "make_operand", "nearest_tensor"]
 
 Tensor = Any
 
-# Candidates that share one bound. Operands are filled up to whole blocks of rows and to columns of _DEPTH.
+# Candidates that share one bound. Operands are padded to whole blocks of rows and to multiples of _DEPTH columns.
 BLOCK, _DEPTH = 256, 64
-# Queries searched at a time, fewer at first to learn how many blocks are left, and candidates made operands at a time.
+# Queries searched at a time, fewer at first to see how many blocks are left, and candidates prepared at a time.
 _FIRST, _QUERIES, _CANDIDATES = 2048, 32768, 65536
-# Entries of X copied at a time, 256 MiB of float64; lowest bounds kept at a time, 2 GiB; bounds made at a time where
-# no kernel spares them.
+# Entries of X copied at a time, 256 MiB of float64; lowest bounds kept at a time, 2 GiB; bounds computed at a time
+# without a kernel.
 _COPIED, _KEPT, _TILE = 1 << 25, 1 << 29, 1 << 28
-# Pairs of a query and a block looked at at a time.
+# Pairs of a query and a block compared at a time.
 _PAIRS = 1 << 24
-# Up to this many columns, and from so many blocks left a query, values are split in two.
+# Values are split in two with at most this many columns, or with more than this many blocks left per query.
 _FEW_COLUMNS, _MANY_LEFT = 64, 100
-# Rows that the centre is taken from.
+# Rows sampled for the centre.
 _SAMPLE = 128
 
 
 def nearest_tensor(features: Tensor, queries: Tensor, pool: Tensor) -> Tensor:
-    """For each row number in `queries` the number of its nearest row among those in `pool`, which ascend."""
+    """For each row number in `queries`, the number of its nearest row among those in `pool`, which are ascending."""
     space = Space(features, queries, pool)
     split, done = features.shape[1] <= _FEW_COLUMNS, 0
     size = max(min(_QUERIES, _KEPT // space.blocks, _COPIED // features.shape[1]), 1)
@@ -53,7 +53,7 @@ def nearest_tensor(features: Tensor, queries: Tensor, pool: Tensor) -> Tensor:
 
 
 def _search(space: "Space", which: slice, split: bool) -> tuple[Tensor, int]:
-    """The position in the pool of the nearest to each of some queries, and how many further blocks had to be read."""
+    """The position in the pool of the row nearest to each of some queries, and the number of further blocks read."""
     operand = make_operand(space, space.queries[which], split, left=True)
     lowest = space.lowest(operand, split)
     likely = lowest.argmin(1)
@@ -61,11 +61,11 @@ def _search(space: "Space", which: slice, split: bool) -> tuple[Tensor, int]:
     starts = torch.arange(space.blocks, device=likely.device) * BLOCK
     left = 0
     for some in slices(len(likely), _PAIRS // space.blocks):
-        # Rounded up: a float32 comparison must not lose a candidate.
+        # Rounded up, so that a float32 comparison does not lose a candidate.
         ceiling = (distance[some] + operand.bias[some]).float().nextafter(distance.new_tensor(torch.inf).float())
         rivals = lowest[some] <= ceiling[:, None]
         rivals.scatter_(1, likely[some, None], False)
-        # Nothing is nearer than 0, and a tie at 0 is won by the lowest row: blocks further on are out.
+        # Nothing is nearer than 0, and the lowest row wins a tie at 0: later blocks are excluded.
         rivals &= (distance[some] > 0)[:, None] | (starts < position[some, None])
         who, blocks = rivals.nonzero(as_tuple=True)
         if len(who):
@@ -78,7 +78,7 @@ def _search(space: "Space", which: slice, split: bool) -> tuple[Tensor, int]:
 def _better(
     distance: Tensor, position: Tensor, who: Tensor, distances: Tensor, positions: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The best of each query, where the rivals of query `who` are as far as that: the nearest, then the lowest row."""
+    """The best for each query, given the distances and positions of rivals for queries `who`; lowest row on ties."""
     best = distance.scatter_reduce(0, who, distances, "amin")
     nowhere = torch.iinfo(torch.int64).max
     held = torch.where(distance == best, position, nowhere)
@@ -95,7 +95,7 @@ class Space:
         largest = math.frexp(max(abs(float(low)), abs(float(high))))
         # A power of two that brings the largest entry near 1: squares neither overflow nor vanish.
         self.unit = 2.0 ** min(-largest[1], 1000)
-        # Any centre will do; a median, unlike a mean, stays with the rows when one of them is far away.
+        # Any centre will do; unlike a mean, a median stays near the rows if one of them is far away.
         self.centre = (features[:: -(-len(features) // _SAMPLE)].double() * self.unit).median(0).values
         self._kernels = _kernels_for(features)
 
@@ -110,7 +110,7 @@ class Space:
         return out
 
     def measure(self, who: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
-        """The least squared distance of each query within its block, and the first position where it is met."""
+        """The least squared distance of each query within its block, and the first position that has it."""
         if self._kernels is not None:
             found: tuple[Tensor, Tensor] = self._kernels.measure(self, who, blocks)
             return found
@@ -121,19 +121,19 @@ class Space:
 
 @dataclass(frozen=True)
 class Operand:
-    """Rows made ready for the products of bounds.
+    """Rows prepared for the products that give the bounds.
 
     Attributes
     ----------
     rows : float16 tensor of shape (m, k)
-        x − c, each row over its scale; m and k filled up with zeros.
+        x − c, each row divided by its scale and padded with zeros.
     scale : float32 tensor of shape (m,)
-        Of queries −2 times the scale.
+        The scales; for queries, times −2.
     bias : tensor
-        Of candidates, float32 of shape (m,): ‖u‖² less their part of what rounding may add, infinite where a row only
-        fills up. Of queries, float64 of shape (count,): their part of it, less ‖l‖².
+        For candidates, float32 of shape (m,): ‖u‖² minus their part of the possible rounding error, infinite for
+        padding. For queries, float64 of shape (count,): their part of that error minus ‖l‖².
     count : int
-        The rows that are rows.
+        The number of rows without padding.
     """
 
     rows: Tensor
@@ -148,14 +148,14 @@ def make_operand(space: Space, index: Tensor, split: bool, *, left: bool) -> Ope
     x = space.features[index].double().mul_(space.unit)
     size, p = norm(x, dim=1), x.shape[1]
     shifted = x.sub_(space.centre)
-    # Rounding: of the two factors, 2⁻¹¹ of each value or 2⁻²² of a split one; of the sum of their products on tensor
-    # cores, at most 2⁻²² a term; of the bound made of it, some 2⁻²⁴. As 2‖l‖‖u‖ ≤ ‖l‖² + ‖u‖², each side takes a part.
+    # Rounding errors: of the two factors, 2⁻¹¹ of each value or 2⁻²² of a split one; of the sum of their products on
+    # tensor cores, at most 2⁻²² per term; of the bound, some 2⁻²⁴. As 2‖l‖‖u‖ ≤ ‖l‖² + ‖u‖², each side takes a part.
     slack = 1.1 * (2.0 ** (-20 if split else -10) + ((4 if split else 1) * p + 16) * 2.0**-22)
     reach = norm(shifted, dim=1)
-    # The subtraction rounds at ε(‖x‖ + ‖c‖), whatever little is left of x − c; 1e-15 covers underflow.
+    # The subtraction rounds at ε(‖x‖ + ‖c‖), however small x − c is; 1e-15 covers underflow.
     allowance = slack * (reach + (size + space.centre.norm()) * 2.0**-52 / slack + 1e-15).square()
     exponent = norm(shifted, ord=math.inf, dim=1).frexp().exponent.clamp(min=-100)
-    # The largest entry of a row becomes at most 2¹⁴: what float16 then loses at its lower end is beneath notice.
+    # The largest entry of a row becomes at most 2¹⁴: what float16 then loses at its lower end is negligible.
     scale = torch.exp2(exponent.double() - 14.0)
     rows = _fill(_halves(shifted.div_(scale[:, None]), split, left=left), 0.0)
     if left:
@@ -164,7 +164,7 @@ def make_operand(space: Space, index: Tensor, split: bool, *, left: bool) -> Ope
 
 
 def _halves(values: Tensor, split: bool, *, left: bool) -> Tensor:
-    """The values in float16; split, so that one product sums those of every rounding with every rest."""
+    """The values in float16; if split, arranged so that one product sums all products of roundings and remainders."""
     top = values.half()
     if not split:
         return top
@@ -173,7 +173,7 @@ def _halves(values: Tensor, split: bool, *, left: bool) -> Tensor:
 
 
 def _fill(rows: Tensor, value: float) -> Tensor:
-    """Rows, and columns where there are any, up to whole blocks."""
+    """Pad rows, and columns if there are any, to whole blocks."""
     shape = [-(-size // whole) * whole for size, whole in zip(rows.shape, (BLOCK, _DEPTH), strict=False)]
     out = torch.full(shape, value, dtype=rows.dtype, device=rows.device)
     out[tuple(slice(0, size) for size in rows.shape)] = rows
@@ -181,32 +181,32 @@ def _fill(rows: Tensor, value: float) -> Tensor:
 
 
 def _lowest(queries: Operand, candidates: Operand, out: Tensor) -> None:
-    """The lowest bound in each block, in plain products."""
+    """The lowest bound in each block, by matrix products in torch."""
     for which in slices(queries.count, _TILE // len(candidates.rows)):
         if queries.rows.device.type == "cuda":
             bounds = torch.mm(queries.rows[which], candidates.rows.T, out_dtype=torch.float32)
         else:
-            # Nothing is gained by float16 there: only the bounds are the same.
+            # float16 is not faster on the CPU; the bounds are the same.
             bounds = queries.rows[which].float() @ candidates.rows.float().T
         bounds.mul_(queries.scale[which, None]).mul_(candidates.scale).add_(candidates.bias)
         out[which] = bounds.view(len(bounds), -1, BLOCK).amin(2)
 
 
 def _measure(space: Space, who: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
-    """The least distance in each block, in plain differences."""
+    """The least distance in each block, by differences in torch."""
     where = blocks[:, None] * BLOCK + torch.arange(BLOCK, device=who.device)
     there = where < len(space.pool)
     rows = space.pool[where.clamp(max=len(space.pool) - 1)]
     gap = space.features[space.queries[who]].double()[:, None] - space.features[rows].double()
     distances = gap.mul_(space.unit).square_().sum(2).masked_fill_(~there, math.inf)
     least = distances.amin(1)
-    # The first place, which a tensor's argmin need not be.
+    # The first position, which a tensor's argmin need not return.
     first = torch.where(distances == least[:, None], where, torch.iinfo(torch.int64).max).amin(1)
     return least, first
 
 
 def _kernels_for(features: Tensor) -> Any:
-    """The module of kernels where there is one for the device, else None."""
+    """The module of kernels if there is one for the device, otherwise None."""
     if features.device.type != "cuda":
         return None
     try:

@@ -1,4 +1,4 @@
-"""Rows beside a tensor: tensors of its device, float64 or truth values."""
+"""Rows of a design over a tensor: tensors on its device, float64 or Boolean."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,14 +13,14 @@ __all__ = ["TensorRows"]
 
 
 class TensorRows:
-    """The moving of rows between the host and a device."""
+    """Moves rows between the host and a device."""
 
     def __init__(self, device: Any) -> None:
         self._device = device
 
     def send(self, values: NDArray[Any]) -> Rows:
         values = np.asarray(values)
-        # A copy: what is read-only there would be writable here, of which torch warns.
+        # A copy: torch warns if a read-only array would become writable.
         return torch.tensor(values, dtype=torch.float64 if values.dtype.kind == "f" else None, device=self._device)
 
     def bring(self, rows: Rows) -> NDArray[Any]:
@@ -41,7 +41,7 @@ class TensorRows:
         return [self.bring(each) for each in function(*rows)]
 
     def name(self, positive: Rows, classes: NDArray[Any]) -> Rows:
-        """A tensor where the classes are numbers or truth values; of words, which no tensor holds, a NumPy array."""
+        """A tensor if the classes are numbers or Booleans; a NumPy array if they are strings, which no tensor holds."""
         try:
             return torch.from_numpy(classes.copy()).to(self._device)[positive.long()]
         except TypeError:
