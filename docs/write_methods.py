@@ -1,4 +1,4 @@
-"""Write what the methods say about themselves into the tables of methods: `python docs/write_methods.py`."""
+"""Write the lists of methods in README and docs from what the classes say: `python docs/write_methods.py`."""
 
 import inspect
 import re
@@ -9,10 +9,11 @@ import propense
 from propense.estimators import BasePUClassifier, known_methods
 from propense.estimators._description import reference, summary
 
-__all__ = ["TABLES", "table"]
+__all__ = ["LISTS"]
 
 ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- methods: begin -->", "<!-- methods: end -->"
+# A list stands between these marks, each on its own line, as a comment.
+BEGIN, END = "methods: begin", "methods: end"
 
 # The first choice first, then in the order of the alphabet, baseline and yardstick last.
 METHODS = [
@@ -45,12 +46,6 @@ def overview(method: type[BasePUClassifier]) -> dict[str, str]:
     }
 
 
-TABLES: dict[Path, Callable[[type[BasePUClassifier]], dict[str, str]]] = {
-    ROOT / "README.md": readme,
-    ROOT / "docs" / "methods.md": overview,
-}
-
-
 def table(line: Callable[[type[BasePUClassifier]], dict[str, str]]) -> str:
     """The Markdown table of all methods."""
     lines = [line(method) for method in METHODS]
@@ -59,11 +54,30 @@ def table(line: Callable[[type[BasePUClassifier]], dict[str, str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+def summaries() -> str:
+    """The summaries of the reference."""
+    names = "\n".join(f"   {method.__name__}" for method in METHODS)
+    return f"\n.. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n{names}\n"
+
+
+LISTS = {
+    ROOT / "README.md": table(readme),
+    ROOT / "docs" / "methods.md": table(overview),
+    ROOT / "docs" / "reference" / "estimators.rst": summaries(),
+}
+
+
 def write() -> None:
-    """Put each table between the two marks of its page."""
-    for page, line in TABLES.items():
-        new = f"{BEGIN}\n{table(line)}\n{END}"
-        page.write_text(re.sub(f"{BEGIN}.*{END}", lambda _, new=new: new, page.read_text(), flags=re.DOTALL))
+    """Put each list between the two marks of its page."""
+    for page, new in LISTS.items():
+        page.write_text(
+            re.sub(
+                f"({BEGIN}[^\n]*\n).*(\n[^\n]*{END})",
+                lambda found, new=new: found[1] + new + found[2],
+                page.read_text(),
+                flags=re.DOTALL,
+            )
+        )
 
 
 if __name__ == "__main__":
