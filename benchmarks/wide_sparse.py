@@ -75,7 +75,7 @@ def measure(kind: str, name: str, n: int, p: int) -> None:
     for holder, function, part in (
         (_jerm, "find_spies", "spies"),
         (_jerm, "fit_logistic", "naive"),
-        (_jerm.JERM, "_class_step", "β"),
+        (_jerm, "mm_early", "β"),
         (_jerm, "fit_propensity_on", "γ"),
     ):
         setattr(holder, function, timed(getattr(holder, function), parts, part))

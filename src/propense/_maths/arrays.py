@@ -20,7 +20,7 @@ def library_of(value: Any) -> str:
 
 def namespace(array: Rows) -> Any:
     """The module whose functions accept `array`: torch for its tensors, NumPy for everything else."""
-    return sys.modules["torch"] if library_of(array) == "torch" else np
+    return sys.modules["torch"] if type(array).__module__.partition(".")[0] == "torch" else np
 
 
 def by_block(function: Callable[..., Rows]) -> Callable[..., Rows]:

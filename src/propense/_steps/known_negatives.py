@@ -46,7 +46,7 @@ def fit_complete(sample: Sample, learner: Learner) -> Model:
 
 
 def initial_log_unknown(sample: Sample) -> float:
-    """log(1 − d) to begin with: that of the smallest possible d, as if all unlabelled rows were negative."""
+    """log(1 − d) to start from, for the smallest possible d: as if all unlabelled rows were negative."""
     if sample.is_complete:
         return 0.0
     known, rest = sample.weight_of(sample.negative), sample.weight_of(sample.unlabelled)

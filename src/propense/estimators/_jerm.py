@@ -231,7 +231,7 @@ class JERM(BasePUClassifier):
             before, likely = likely, design.hold(self._likely_positives(sample, spies, class_log_odds, propensity))
             risks.append(solution.value / sample.total_weight)
             shares.append(sample.mean(sample.labelled | likely))
-            # γ is a function of P̂, so e repeats where P̂ does; e alone repeating is no fixed point yet.
+            # γ is a function of P̂, so e repeats if P̂ does; the rounds have converged only if β repeats too.
             same = before is not None and bool((before == likely).all())
             repeats = same and np.array_equal(solution.coef, beta)
             beta = solution.coef
@@ -248,7 +248,7 @@ class JERM(BasePUClassifier):
         return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, log_unknown, kept)
 
     def _solver(self) -> Callable[..., Solution]:
-        """What finds β given e (line 5)."""
+        """The solver that finds β given e (line 5)."""
         early = self.variant == "published" and self.solver in ("auto", "mm")
         tol = (0.01 if early else 1e-8) if self.tol is None else self.tol
         max_iter = (200 if early else 1000) if self.max_steps is None else self.max_steps
@@ -259,7 +259,7 @@ class JERM(BasePUClassifier):
         hidden = sample.design.hold(hidden_log_odds(class_log_odds, propensity))
         threshold = spy_threshold(sample, spies, hidden, self.spy_quantile)
         if self.variant == "paper":
-            # SP ∪ {h > threshold}; with a quantile, the spies below it are the outliers it is there to leave out.
+            # SP ∪ {h > threshold}; a quantile leaves out the spies below it as outliers.
             return rows_at_least(sample, hidden, threshold)
         # Strictly above, as in the authors' code: the lowest spy stays out.
         likely = rows_above(sample, hidden, threshold)
@@ -270,8 +270,8 @@ class JERM(BasePUClassifier):
     def _complaint(self) -> str:
         if self.n_iter_ < self.max_iter:
             return (
-                f"JERM came to rest after {self.n_iter_} rounds, but the fit of β or of the propensity stopped short "
-                "of its tolerance. Scale X, or raise ridge, propensity_ridge or tol."
+                f"JERM reached a fixed point after {self.n_iter_} rounds, but the fit of β or of the propensity "
+                "stopped short of its tolerance. Scale X, or raise ridge, propensity_ridge or tol."
             )
         return (
             f"JERM stopped after {self.n_iter_} rounds before β and e repeated (max_iter={self.max_iter}). Raise "

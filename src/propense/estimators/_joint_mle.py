@@ -193,7 +193,7 @@ class JointMLE(BasePUClassifier):
         )
 
     def _fit_complete(self, sample: Sample) -> Model:
-        """The one minimiser there is where every class is known."""
+        """The only minimiser if every class is known."""
         model = fit_complete(sample, Learner(ridge=self.ridge))
         beta, gamma = (each.coef for each in (model.posterior, model.propensity))  # type: ignore[attr-defined]
         solution = Solution(beta, model.risk_path[0] * sample.total_weight, 0.0, 1, model.converged)
@@ -219,7 +219,7 @@ class JointMLE(BasePUClassifier):
         design = sample.design
         p = design.shape[1]
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=1.0).coef
-        # Each column about its mean and in its spread, so that no start depends on where they lie or on their units; as
+        # With each column centred and in standard deviations, no start depends on offsets or units. The factors are as
         # far apart as the naive slopes are long.
         means, spreads = column_moments(design, sample.weights)
         spreads[spreads == 0.0] = 1.0
@@ -234,7 +234,7 @@ class JointMLE(BasePUClassifier):
         return starts
 
     def _minimise(self, sample: Sample, risk: PairRisk, start: Vector) -> tuple[Solution, float]:
-        """The minimum next to `start`, and log(1 − d) where the share d of the negatives is known."""
+        """The minimum next to `start`, and log(1 − d) if a share d of the negatives is known."""
         search = SOLVERS[self.solver] if self.radius is None else partial(projected, radius=self.radius)
         solve = partial(search, tol=self.tol, max_iter=self.max_iter)
         if sample.negative is None:
@@ -243,10 +243,10 @@ class JointMLE(BasePUClassifier):
 
     def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
         """The factor of larger ℓ1 norm first, and which it was."""
-        # The intercepts say how many, not how steep, and do not count; columns of their own, and known negatives, tell
-        # the factors apart. So does an earlier fit: what began as its y is y.
-        told = sample.propensity_columns is not None or sample.negative is not None or self._begin is not None
-        if told or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
+        # Intercepts show how many, not how steep, and do not count. Own columns of e, or known negatives, distinguish
+        # the factors. So does an earlier fit: what started as its y is y.
+        distinguished = sample.propensity_columns is not None or sample.negative is not None or self._begin is not None
+        if distinguished or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
             return beta, gamma, 0
         return gamma, beta, 1
 

@@ -190,8 +190,8 @@ class LBE(BasePUClassifier):
     def _start(sample: Sample, learners: Learners) -> Pair:
         """The naive y and e = ½."""
         if sample.propensity_columns is not None:
-            # A y that already explains the labels by all columns would leave e, confined to its own, nothing to
-            # explain, and the rounds would stay there.
+            # A y that already explains the labels by all columns would leave nothing to e, which has only some of them,
+            # and the rounds would stay there.
             return balanced_start(sample, learners)
         naive, _ = learners.posterior.fit(sample.design, sample.labelled, sample.weights)
         return Pair(naive, LogisticPredictor(np.zeros(sample.design.shape[1])))
@@ -202,7 +202,7 @@ class LBE(BasePUClassifier):
         where = coef_positions(sample.propensity_columns, len(gamma))
         some = design if sample.propensity_columns is None else design.columns(sample.propensity_columns)
         labels = LogisticRisk(some, labelled, weights=weights, ridge=propensity_ridge)
-        # Adam moves each coefficient by its own gradients alone, so two states with one clock are one state.
+        # Adam moves each coefficient by its own gradients only, so two states in step are the same as one.
         posterior_steps, propensity_steps = Adam(len(beta), rate=_RATE), Adam(len(where), rate=_RATE)
         path: list[float] = []
         for _ in range(rounds):
@@ -216,7 +216,7 @@ class LBE(BasePUClassifier):
         return Model(LogisticPredictor(beta), LogisticPredictor(gamma), rounds, True, path)
 
     def _pretrained(self, sample: Sample, ridge: float) -> NDArray[np.float64]:
-        """β after the steps towards the naive one, from a random start."""
+        """β after the steps towards the naive fit, from a random start."""
         p = sample.design.shape[1]
         naive = LogisticRisk(sample.design, sample.labelled, weights=sample.weights, ridge=ridge)
         beta = check_random_state(self.random_state).uniform(-1.0, 1.0, p) / np.sqrt(max(p - 1, 1))
@@ -234,7 +234,7 @@ class LBE(BasePUClassifier):
 
 
 def _distinct(sample: Sample) -> Sample:
-    """Copies of a row merged into one of their weight, in an order that depends on their values alone.
+    """Copies of a row merged into one row with their total weight, in an order that depends only on the values.
 
     Ten thousand steps at a constant rate amplify the rounding of their sums to the fourth digit. So the sums must round
     alike whatever the order of the rows, and whether a row is repeated or weighs as much. (Sparse sums round otherwise
@@ -242,8 +242,8 @@ def _distinct(sample: Sample) -> Sample:
     """
     features, labelled = sample.design.features, sample.labelled
     if not (sp.issparse(features) or (isinstance(features, np.ndarray) and sample.design.movable)):
-        return sample  # Where a copy would be too much, the fourth digit depends on the order of the rows.
-    # As float64 without −0, and sparse without stored zeros, so that equal rows are equal bytes.
+        return sample  # A copy would be too large: the fourth digit depends on the order of the rows.
+    # As float64 without −0, and sparse without stored zeros, so that equal rows have equal bytes.
     features = features.astype(np.float64) + 0.0
     if sp.issparse(features):
         features.sum_duplicates()

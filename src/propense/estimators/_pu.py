@@ -208,7 +208,7 @@ class PUClassifier(BasePUClassifier):
         )
 
     def _fit_complete(self, sample: Sample) -> Model:
-        """The regression of the class, which is known of every row."""
+        """The regression of the class, which is known for every row."""
         priors = dict.fromkeys(READINGS, sample.mean(sample.labelled))
         found = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan)
         _, squares = column_scales(sample.design, sample.weights)
@@ -246,24 +246,24 @@ class PUClassifier(BasePUClassifier):
         )
 
     def _minimise(self, sample: Sample, risk: PairRisk, start: Vector) -> tuple[Solution, float]:
-        """The minimum next to `start`, and log(1 − d) where the share d of the negatives is known."""
+        """The minimum next to `start`, and log(1 − d) if a share d of the negatives is known."""
         solve = partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
         if sample.negative is None:
             return solve(risk, start), 0.0
         return minimise_with_negatives(sample, risk, start, solve)
 
     def _share(self, sample: Sample, curve: "_Curve") -> float:
-        """What e gets of the steepness along βᵀx."""
+        """The part of the steepness along βᵀx that belongs to e."""
         if self.share is not None:
             return float(self.share)
-        # Columns that are named, or evidence, tell y from e.
+        # Named columns, or evidence, distinguish y from e.
         if sample.propensity_columns is not None or curve.evidence > STRONG:
             return 0.0
         climb = _CLIMB * curve.height**_POWER
         return climb / (1.0 + climb)
 
     def _stability(self, sample: Sample, curve: "_Curve", share: float) -> float:
-        """The part of the rows on which fits to two random halves of them agree; NaN where a half has no label."""
+        """The share of rows on which fits to two random halves agree; NaN if a half has no label."""
         halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
         calls = []
         for mask in (halves, ~halves):
@@ -311,7 +311,7 @@ class _Curve:
 
     @property
     def evidence(self) -> float:
-        """For an e of its own: twice the fall of the risk, less 2 for each slope."""
+        """Evidence that e depends on the columns: twice the fall of the risk, less 2 per slope."""
         return 2.0 * (self.constant.value - self.free.value - self.slopes)
 
     def alignment(self, sample: Sample) -> float:
@@ -326,7 +326,7 @@ class _Curve:
         return sample.mean(a * b) / math.sqrt(variances[0] * variances[1])
 
     def diagnose(self, sample: Sample, share: float, stability: float) -> Diagnosis:
-        """What an answer with this share rests on."""
+        """The diagnosis of an answer with this share."""
         free = self.beta, self.gamma
         pairs = (*self.flat, 0.0), (*free, 0.0), (*free, 0.5), (*free, share)
         priors = [_prior(sample, *_predictors(*pair), self.log_unknown) for pair in pairs]

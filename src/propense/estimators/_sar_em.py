@@ -188,19 +188,19 @@ class SAREM(BasePUClassifier):
         pair = balanced_start(sample, learners)
         path: list[float] = []
         recent: deque[Any] = deque(maxlen=_WINDOW)
-        settled = False
-        while not settled and len(path) < self.max_iter:
+        converged = False
+        while not converged and len(path) < self.max_iter:
             pair = em_round(sample, pair, learners, PUBLISHED_BOUND)
             a, b = log_odds(sample, pair, PUBLISHED_BOUND)
             path.append(_expected_loss(sample, a, b))
             recent.append(sigmoid(b))
             gained = path[-len(recent)] - path[-1]
-            settled = len(path) > _WINDOW and _mean_drift(sample, recent) < tol and gained < tol
+            converged = len(path) > _WINDOW and _mean_drift(sample, recent) < tol and gained < tol
         weights = namespace(b).where(sample.labelled, 1.0 / sigmoid(b), 1.0)
         if sample.weights is not None:
             weights = sample.weights * weights
         posterior, fitted = learners.posterior.fit(sample.design, sample.labelled, weights, pair.posterior)
-        return Model(posterior, pair.propensity, len(path), settled and fitted and pair.converged, path)
+        return Model(posterior, pair.propensity, len(path), converged and fitted and pair.converged, path)
 
     def _learners(self, sample: Sample, *, published: bool) -> Learners:
         ridge, propensity_ridge = self.ridge, self.propensity_ridge
@@ -223,14 +223,14 @@ class SAREM(BasePUClassifier):
 
 
 def _expected_loss(sample: Sample, a: Any, b: Any) -> float:
-    """Minus the expected log-likelihood per row, over the label and the class, hidden on the unlabelled."""
+    """Minus the expected log-likelihood per row of label and class; the class of unlabelled rows is hidden."""
     hidden = hidden_positive(a, b)
     unlabelled = hidden * (softplus(-a) + softplus(b)) + (1.0 - hidden) * softplus(a)
     return sample.mean(namespace(a).where(sample.labelled, softplus(-a) + softplus(-b), unlabelled))
 
 
 def _mean_drift(sample: Sample, recent: deque[Any]) -> float:
-    """The mean, over the unlabelled rows, of |slope| of the straight line through their last propensities."""
+    """The mean over unlabelled rows of the |slope| of a straight line through their last propensities."""
     times = np.arange(len(recent)) - (len(recent) - 1) / 2.0
     slopes = sum(float(time) * values for time, values in zip(times, recent, strict=True)) / float(times @ times)
     unlabelled = ~sample.labelled

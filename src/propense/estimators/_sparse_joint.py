@@ -220,7 +220,7 @@ class SparseJoint(BasePUClassifier):
         )
 
     def _hold_out(self, sample: Sample, alphas: Vector, options: PathOptions) -> tuple[Vector, Vector]:
-        """The risk on rows held out, and its standard error; NaN where there is no choice."""
+        """The risk on held-out rows, and its standard error; NaN if there is no choice."""
         nothing = np.full(len(alphas), np.nan), np.full(len(alphas), np.nan)
         if self.alpha is not None:
             return nothing
@@ -228,14 +228,14 @@ class SparseJoint(BasePUClassifier):
         if folds.any():
             return held_out(sample, folds, alphas, options)
         warnings.warn(
-            "All labelled rows, or all unlabelled ones, are equal: none can be held out to choose alpha, and "
-            "SparseJoint takes the largest, with which all slopes are 0. Pass an alpha.",
+            "All labelled rows, or all unlabelled ones, are equal, so none can be held out to choose alpha. "
+            "SparseJoint uses the largest alpha, at which all slopes are 0. Pass an alpha.",
             stacklevel=6,
         )
         return nothing
 
     def _choose(self, risk: Vector, error: Vector) -> int:
-        """Which alpha of the path; they descend."""
+        """The position of the chosen alpha on the path, which descends."""
         if np.isnan(risk).any():
             return 0
         best = int(np.argmin(risk))
@@ -248,11 +248,11 @@ class SparseJoint(BasePUClassifier):
         p = sample.design.shape[1]
         *pairs, final = [_split(coef, p, sample.propensity_columns) for coef in found]
         steepness = [float(spreads[:p] @ np.abs(each)) for each in final]
-        # The intercepts say how many, not how steep. Columns or prices of their own tell the factors apart.
+        # Intercepts show how many, not how steep. Own columns or prices of e distinguish the factors.
         alike = sample.propensity_columns is None and self.propensity_penalty == 1
         begin = logistic_pair(self._begin)
         if begin is not None:
-            # What was y in an earlier fit is y: the order nearer to it.
+            # What was y in an earlier fit stays y: use the order nearer to it.
             far = [
                 sum(float(spreads[:p] @ np.abs(each - other)) for each, other in zip(order, begin, strict=True))
                 for order in (final, final[::-1])

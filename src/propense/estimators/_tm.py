@@ -172,7 +172,7 @@ class TM(BasePUClassifier):
             shares.append(sample.mean(labelled | likely))
             before, product = product, design.hold(sigmoid(label_log_odds(a, b)))
             converged = sample.mean(abs(product - before)) <= self.tol
-            # e ≥ s is a law that a regression on the likely positives alone may break.
+            # e ≥ s always holds, but a regression on the likely positives alone may violate it.
             b = design.hold(namespace(b).where(b > chance, b, chance))
             chance = design.hold(label_log_odds(a, b))
             if sample.negative is not None:
