@@ -1,11 +1,11 @@
-"""A table as a clinic might have it, with the truth beside it."""
+"""A table as a clinic might have it, with its true classes."""
 
 import numpy as np
 import pyarrow as pa
 
 
 def make_clinic(n=600, seed=0):
-    """Age, BMI (some missing), sex, smoking and region; women are labelled thrice as often as men."""
+    """Age, BMI (some missing), sex, smoking and region; women are labelled three times as often as men."""
     rng = np.random.default_rng(seed)
     age, bmi = rng.normal(50, 15, n).round(1), rng.normal(27, 5, n).round(2)
     sex, region = (

@@ -40,7 +40,7 @@ def test_demo_finds_what_it_says():
     assert demo.labelled < demo.positives < demo.rows
 
 
-def test_the_demo_tells_the_doubts_of_its_fit(recwarn, capsys):
+def test_the_demo_prints_the_doubts_of_its_fit(recwarn, capsys):
     demo = run_demo(0)
     assert demo.notes == []
     assert not recwarn.list
@@ -49,13 +49,13 @@ def test_the_demo_tells_the_doubts_of_its_fit(recwarn, capsys):
     assert "Note: Too few. Note: Too flat." in told
 
 
-def test_version_and_help_are_told():
+def test_version_and_help_are_printed():
     assert run("--version").stdout.strip() == f"propense {propense.__version__}"
     assert "demo" in run("--help").stdout
     assert run("--help").returncode == 0
 
 
-def test_a_wrong_command_is_an_error_in_one_word():
+def test_an_unknown_command_is_an_error():
     result = run("dmeo")
     assert result.returncode == 2
     assert "No such command" in result.stderr

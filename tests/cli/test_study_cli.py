@@ -32,7 +32,7 @@ def propense(*arguments, cwd, **environment):
 
 
 def propense_process(*arguments, cwd):
-    """The same in a process of its own, where workers are started and modules are searched for."""
+    """The same in its own process, for workers and for the search of modules."""
     return subprocess.run(
         [sys.executable, "-m", "propense", *map(str, arguments)],
         capture_output=True,
@@ -54,7 +54,7 @@ def done(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_study_is_run_once_and_resumed_for_nothing(done):
+def test_a_finished_study_has_nothing_to_resume(done):
     assert (done / "plan.ledger").exists()
     again = propense("study", "run", "plan.toml", cwd=done)
     assert again.returncode == 0
@@ -79,7 +79,7 @@ def test_records_are_exported(done):
 
 
 @pytest.mark.slow
-def test_ours_stands_beside_the_published(done):
+def test_our_results_are_compared_with_the_published(done):
     result = propense("study", "compare", "plan.toml", "--format", "csv", cwd=done)
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert len(rows) == 6
@@ -108,7 +108,7 @@ def test_tables_are_printed_and_written(done):
 
 
 @pytest.mark.slow
-def test_status_tells_what_is_done_and_what_failed(done, tmp_path):
+def test_status_shows_what_is_done_and_what_failed(done, tmp_path):
     assert "12 of 12 records" in propense("study", "status", "plan.toml", cwd=done).stdout
     plan = PLAN.replace('"pglin"', '{ class = "propense.PGLin", parameters = { ridge = -1.0 } }')
     (tmp_path / "broken.toml").write_text(plan)
@@ -120,8 +120,8 @@ def test_status_tells_what_is_done_and_what_failed(done, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_estimator_beside_the_plan_is_found(tmp_path):
-    """From another folder, which Python would not look into by itself; by every command that reads the plan."""
+def test_an_estimator_next_to_the_plan_is_found(tmp_path):
+    """From another folder, which is not on Python's path; by every command that reads the plan."""
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans" / "mine.py").write_text("from propense import Naive\n\n\nclass Mine(Naive):\n    pass\n")
     (tmp_path / "plans" / "plan.toml").write_text(PLAN.replace('"pglin"', '{ class = "mine.Mine" }'))
@@ -135,7 +135,7 @@ def test_an_estimator_beside_the_plan_is_found(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-def test_ctrl_c_is_one_clear_word(tmp_path):
+def test_ctrl_c_prints_one_clear_line(tmp_path):
     (tmp_path / "plan.toml").write_text(
         PLAN.replace('"pglin"', '"lbe-published"').replace("repeats = 2", "repeats = 20")
     )
@@ -155,8 +155,8 @@ def test_ctrl_c_is_one_clear_word(tmp_path):
     assert "Traceback" not in words
 
 
-def test_a_log_tells_how_far_a_run_is(monkeypatch):
-    """On a terminal there is a bar; in a log a line for every half minute."""
+def test_a_log_shows_the_progress(monkeypatch):
+    """A bar on a terminal; a line every half minute in a log."""
     seconds = iter([0.0, 0.0, *range(10, 100, 10)])
     monkeypatch.setattr(_progress, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
     log = io.StringIO()
@@ -190,7 +190,7 @@ ERRORS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "words"), ERRORS, ids=lambda value: " ".join(value)[:30])
-def test_what_is_wrong_is_one_line(tmp_path, command, words):
+def test_errors_are_one_line(tmp_path, command, words):
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "wrong.toml").write_text(PLAN + "colour = 3\n")
     (tmp_path / "far.toml").write_text(PLAN.replace('"wdbc"', '"wdbc", "heart"'))
@@ -215,7 +215,7 @@ def test_data_sets_are_listed_and_described(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_ledger_without_a_record_of_the_plan_is_told_and_a_folder_that_is_not_there(done, tmp_path):
+def test_a_ledger_without_records_of_the_plan_and_a_missing_folder_are_errors(done, tmp_path):
     other = PLAN.replace("repeats = 2", "repeats = 2\nseed = 9")
     (tmp_path / "other.toml").write_text(other)
     for command in ("table", "compare", "export", "report"):

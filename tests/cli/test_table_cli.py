@@ -1,4 +1,4 @@
-"""`propense fit`, `score`, `inspect`, `methods`: run as a user runs them, and thrown what a user should not."""
+"""`propense fit`, `score`, `inspect`, `methods`: run as a user runs them, also with wrong input."""
 
 import gc
 import os
@@ -34,7 +34,7 @@ def folder(tmp_path_factory, clinic):
     return folder
 
 
-def test_a_fit_tells_what_a_reader_needs(folder, tmp_path, clinic):
+def test_a_fit_prints_its_summary(folder, tmp_path, clinic):
     table = folder / "clinic.csv"
     model, report = tmp_path / "m.propense", tmp_path / "r.html"
     status, out, err = call(
@@ -65,7 +65,7 @@ def test_a_fit_tells_what_a_reader_needs(folder, tmp_path, clinic):
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_labels_are_tested_where_that_is_asked_for(folder, tmp_path, clinic):
+def test_labels_are_tested_if_asked_for(folder, tmp_path, clinic):
     model, report = tmp_path / "m.propense", tmp_path / "r.html"
     asked = "fit", folder / "clinic.csv", *FIT, "--propensity-features", "sex", "--model", model, "--report", report
     status, out, err = call(*asked, "--scar-test", "--prior", "0.5")
@@ -80,7 +80,7 @@ def test_labels_are_tested_where_that_is_asked_for(folder, tmp_path, clinic):
     assert "--prior 0.5 is used only by the test that --no-scar-test switches off." in " ".join(err.split())
 
 
-def test_scores_from_a_file_are_those_of_the_fit_bit_for_bit(folder, tmp_path, clinic):
+def test_scores_from_a_file_equal_those_of_the_fit_bit_for_bit(folder, tmp_path, clinic):
     loaded = propense.load(folder / "m.propense")
     assert isinstance(loaded, TableModel)
     found = fit_table(clinic, "reported", id="patient")
@@ -126,7 +126,7 @@ def test_a_model_file_is_inspected(folder):
         assert words in out
 
 
-def test_the_doubts_of_a_fit_are_told_once_and_kept(tmp_path, clinic):
+def test_the_doubts_of_a_fit_are_printed_once_and_saved(tmp_path, clinic):
     few = clinic.set_column(6, "reported", pa.array([i % 60 == 0 for i in range(len(clinic))]))
     csv.write_csv(few, tmp_path / "few.csv")
     status, out, err = call(
@@ -142,7 +142,7 @@ def test_the_doubts_of_a_fit_are_told_once_and_kept(tmp_path, clinic):
     assert page.count("There are too few labelled rows") == 1
 
 
-def test_names_with_signs_of_the_terminal_or_the_page_are_names(tmp_path, clinic):
+def test_names_with_markup_characters_are_printed_as_they_are(tmp_path, clinic):
     odd = clinic.rename_columns(["patient", "weight [kg]", "[/b]", "$a_$", "smoker", "region", "reported"])
     odd = odd.set_column(5, "$x_{$", pa.array(["$0-$1,000", "[unknown]", "86%"] * 200))
     csv.write_csv(odd, tmp_path / "t.csv")
@@ -155,7 +155,7 @@ def test_names_with_signs_of_the_terminal_or_the_page_are_names(tmp_path, clinic
         assert name in page
 
 
-def test_a_terminal_of_few_letters_is_no_reason_to_stop(folder, tmp_path):
+def test_a_terminal_with_another_encoding_works(folder, tmp_path):
     result = subprocess.run(
         [sys.executable, "-m", "propense", "fit", "clinic.csv", *FIT, "--model", str(tmp_path / "m.propense")],
         capture_output=True,
@@ -192,7 +192,7 @@ def test_methods_are_listed():
         assert name in out
 
 
-def test_without_a_file_to_write_nothing_is_written_and_that_is_said(folder, tmp_path, monkeypatch):
+def test_without_an_output_file_nothing_is_written(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, out, _ = call("fit", folder / "clinic.csv", "--label", "reported", "--id", "patient")
     assert status == 0
@@ -201,7 +201,7 @@ def test_without_a_file_to_write_nothing_is_written_and_that_is_said(folder, tmp
 
 
 def refused(arguments, *words):
-    """Exit status 2, one error that says these words, no traceback."""
+    """Exit status 2, one error with these words, no traceback."""
     status, _, err = call(*arguments)
     assert status == 2, err
     assert "Traceback" not in err
@@ -210,7 +210,7 @@ def refused(arguments, *words):
         assert word in err
 
 
-def test_options_that_make_no_sense_are_refused(folder, tmp_path):
+def test_wrong_options_are_errors(folder, tmp_path):
     table, model, out = folder / "clinic.csv", folder / "m.propense", tmp_path / "o.csv"
     refused(["fit", table, "--label", "told"], "clinic.csv", "'told'", "--label")
     refused(["fit", table], "--label")
@@ -253,7 +253,7 @@ LINES = ROWS.splitlines()
 
 @st.composite
 def malformed_tables(draw):
-    """A table that cannot be fitted, and words the error must hold."""
+    """A table that cannot be fitted, and words that the error must contain."""
     row, kind = draw(st.integers(1, 40)), draw(st.integers(0, 11))
     lines = list(LINES)
     cells = lines[row].split(b",")
@@ -317,7 +317,7 @@ def test_malformed_tables_are_refused_by_fit_with_the_place(tmp_path, case):
 
 @st.composite
 def damaged(draw, data):
-    """Bytes near `data`: some changed, cut off, put in or repeated."""
+    """Bytes like `data`, with some changed, removed, inserted or repeated."""
     out = bytearray(data)
     for _ in range(draw(st.integers(1, 4))):
         place = draw(st.integers(0, max(len(out) - 1, 0)))
@@ -353,7 +353,7 @@ def test_damaged_tables_are_fitted_or_refused_but_never_crash(tmp_path, data):
 @given(data=st.data())
 def test_damaged_model_files_are_refused(tmp_path, folder, data):
     whole = (folder / "m.propense").read_bytes()
-    # A change anywhere is seen; places are drawn by a generator of our own, since the file is long.
+    # A change anywhere is detected; the file is too long for hypothesis to draw the place.
     source = random.Random(data.draw(st.integers(0, 2**32)))
     place = source.randrange(len(whole))
     kind = data.draw(st.sampled_from(["flip", "cut", "insert", "random"]))
@@ -399,7 +399,7 @@ def in_pieces(tmp_path, clinic):
 
 
 def test_a_folder_is_fitted_in_memory_or_with_dask(in_pieces, tmp_path, folder):
-    """One model, whichever way; run as a user runs it, since a cluster starts processes."""
+    """Both give the same model; run in its own process, since a cluster starts processes."""
     models = {way: tmp_path / f"{way}.propense" for way in ("memory", "dask")}
     for way, model in models.items():
         options = ["--dask", "local"] if way == "dask" else []
@@ -415,7 +415,7 @@ def test_a_folder_is_fitted_in_memory_or_with_dask(in_pieces, tmp_path, folder):
     np.testing.assert_allclose(one.estimator.label_coef_, other.estimator.label_coef_, atol=1e-6)
 
 
-# A client that found nobody leaves tasks behind, which are collected here and not in some other test.
+# A client that found no scheduler leaves tasks behind, which are collected here and not in another test.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_dask_cannot_read_is_one_line(in_pieces, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_cluster, "_PATIENCE", 0.5)

@@ -15,7 +15,7 @@ def read(folder, name, data):
     return TableFile(folder / name).read().to_pydict()
 
 
-def test_csv_cells_are_the_text_that_stands_there(tmp_path):
+def test_csv_cells_are_read_as_text(tmp_path):
     assert read(tmp_path, "a.csv", b"a,b\n1,2.50\n,NA\n") == {"a": ["1", ""], "b": ["2.50", "NA"]}
     assert read(tmp_path, "b.csv", '﻿a;"b c"\r\n1,5;"x\ny"\r\n'.encode()) == {"a": ["1,5"], "b c": ["x\ny"]}
     assert read(tmp_path, "c.tsv", b"a\tb\n1\t2\n") == {"a": ["1"], "b": ["2"]}
@@ -69,14 +69,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "data", "words"), WRONG, ids=[case[0] for case in WRONG])
-def test_what_is_no_table_is_told_in_one_line(tmp_path, name, data, words):
+def test_a_file_that_is_not_a_table_is_an_error_on_one_line(tmp_path, name, data, words):
     with pytest.raises(InvalidTable, match=words) as caught:
         read(tmp_path, name, data)
     assert "\n" not in str(caught.value)
     assert (tmp_path / name).read_bytes() == data
 
 
-def test_a_missing_file_and_a_folder_are_told(tmp_path):
+def test_a_missing_file_and_a_folder_are_errors(tmp_path):
     with pytest.raises(InvalidTable, match=r"none\.csv: there is no such file"):
         TableFile(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()

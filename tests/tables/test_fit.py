@@ -1,4 +1,4 @@
-"""A table fitted: what the columns become, that the file's format does not matter, and what is told of the fit."""
+"""Fits of tables: the columns become features, the file format does not matter, and notes are complete."""
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ def jerm(clinic):
     return fit_table(clinic, "reported", id="patient", method="jerm")
 
 
-def test_the_first_choice_is_taken_unless_another_is_named(clinic):
+def test_the_default_method_is_pu_classifier(clinic):
     estimator = fit_table(clinic, "reported", id="patient").estimator
     assert (type(estimator), estimator.decision, estimator.random_state) == (PUClassifier, "balanced", 0)
 
@@ -52,7 +52,7 @@ def test_columns_become_features(found):
     assert found.estimator.n_features_in_ == len(names)
 
 
-def test_the_estimator_is_that_of_features_made_by_hand(clinic, jerm):
+def test_the_estimator_equals_one_fitted_to_features_made_by_hand(clinic, jerm):
     """Median for the missing, mean 0 and standard deviation 1, a column for each level but the most frequent."""
     bmi = clinic.column("bmi").to_numpy()
     filled = np.where(np.isnan(bmi), np.nanmedian(bmi), bmi)
@@ -69,8 +69,8 @@ def test_the_estimator_is_that_of_features_made_by_hand(clinic, jerm):
     np.testing.assert_allclose(jerm.scores.hidden, by_hand.predict_hidden(X), atol=1e-6)
 
 
-def test_who_is_under_labelled_is_found(jerm):
-    """Women are labelled thrice as often, and nothing else differs so much."""
+def test_under_labelled_groups_are_found(jerm):
+    """Women are labelled three times as often, the largest difference of all columns."""
     first = jerm.groups[0]
     assert first.column == "sex"
     share = {group.name: group.frequency for group in first.groups}
@@ -135,7 +135,7 @@ def test_propensity_features_are_columns_of_the_table(clinic):
 
 
 def test_rows_are_scored_alike_alone_and_together(clinic, found):
-    """Also where a level was never seen, and a cell is missing in a column that had none missing."""
+    """Also with a level that is not in the fit, and a missing cell in a column that had none."""
     one = clinic.slice(7, 1)
     np.testing.assert_allclose(found.model.score(one).hidden, found.scores.hidden[7:8], rtol=1e-12)
     odd = one.set_column(2, "sex", pa.array(["x"])).set_column(1, "age", pa.array([None], pa.float64()))
@@ -144,7 +144,7 @@ def test_rows_are_scored_alike_alone_and_together(clinic, found):
     np.testing.assert_allclose(found.model.score(odd).posterior, found.model.score(plain).posterior)
 
 
-def test_doubts_are_said(clinic):
+def test_doubts_and_warnings_become_notes(clinic):
     few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(len(clinic))]))
     notes = fit_table(few, "reported", id="patient").notes
     assert sum(note.startswith("There are too few labelled rows: 10.") for note in notes) == 1
@@ -174,13 +174,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("options", "error", "words"), WRONG, ids=[str(case[0])[1:30] for case in WRONG])
-def test_what_cannot_be_fitted_is_told(clinic, options, error, words):
+def test_wrong_options_are_errors(clinic, options, error, words):
     given = {"label": "reported", "id": "patient", **options}
     with pytest.raises(error, match=words):
         fit_table(clinic, given.pop("label"), where="t.csv", **given)
 
 
-def test_a_table_without_labels_is_told(clinic):
+def test_a_table_without_labels_is_an_error(clinic):
     nobody = clinic.set_column(6, "reported", pa.array([""] * len(clinic)))
     with pytest.raises(
         NoLabelledInstances, match=r"t\.csv, column 'reported' has no labelled row: every cell is empty"
@@ -191,7 +191,7 @@ def test_a_table_without_labels_is_told(clinic):
         fit_table(unnamed, "reported")
 
 
-def test_columns_that_are_no_features_are_doubted(clinic, found):
+def test_columns_that_are_probably_not_features_are_noted(clinic, found):
     odd = (
         clinic.append_column("one", pa.array([1.0] * 600))
         .append_column("number", pa.array(range(600)))
@@ -214,7 +214,7 @@ def test_names_that_scoring_writes_and_row_numbers_of_pandas_are_refused(clinic)
             fit_table(clinic.append_column(name, pa.array(range(600))), "reported", id="patient")
 
 
-def test_ids_are_the_text_that_stands_there(clinic):
+def test_ids_are_kept_as_text(clinic):
     ids = pa.array([f"{i:05d}" for i in range(600)])
     found = fit_table(clinic.set_column(0, "patient", ids), "reported", id="patient")
     assert found.ids[7] == "00007"
@@ -222,7 +222,7 @@ def test_ids_are_the_text_that_stands_there(clinic):
     assert fit_table(clinic.set_column(0, "patient", large), "reported", id="patient").ids[0] == "100000000000000273"
 
 
-def test_a_pipeline_fitted_by_hand_is_explained():
+def test_a_pipeline_is_summarised():
     data = make_double_logistic(500, 4, random_state=0)
     pipeline = make_pipeline(StandardScaler(), JERM()).fit(data.X, data.labelled)
     found = summarise_estimator(pipeline, data.X, data.labelled)
@@ -233,7 +233,7 @@ def test_a_pipeline_fitted_by_hand_is_explained():
         summarise_estimator(JERM(), data.X, data.labelled)
 
 
-def test_an_estimator_fitted_by_hand_is_explained():
+def test_an_estimator_is_summarised():
     data = make_double_logistic(500, 4, random_state=0)
     model = Naive().fit(data.X, data.labelled)
     found = summarise_estimator(model, data.X, data.labelled)
@@ -242,8 +242,8 @@ def test_an_estimator_fitted_by_hand_is_explained():
     assert found.expected.sum() == pytest.approx(model.prior_ * 500)
 
 
-def test_the_truth_of_a_clinic_is_not_forgotten():
-    """The made-up clinic has hidden positives, mostly men: the tests above would be empty otherwise."""
+def test_the_clinic_has_hidden_positives():
+    """Mostly men. Without them the tests above would prove nothing."""
     table, positive = make_clinic()
     hidden = positive & (np.array(table.column("reported")) == "")
     assert hidden.sum() > 150

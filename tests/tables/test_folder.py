@@ -15,7 +15,7 @@ OPTIONS = FitOptions("reported", id="patient", method="pglin")
 
 @pytest.fixture
 def folder(tmp_path, clinic):
-    """The clinic's table in three files, one of two row groups and an empty one, with what is no part of it."""
+    """The clinic's table in three files, one with two row groups and one empty, and other files."""
     home = tmp_path / "clinic"
     (home / "later").mkdir(parents=True)
     parquet.write_table(clinic.slice(0, 250), home / "a.parquet", row_group_size=200)
@@ -44,7 +44,7 @@ def test_the_pieces_are_the_table(folder, clinic):
     assert pieces.read().equals(clinic.combine_chunks())
 
 
-def test_rows_are_drawn_alike_from_all_pieces(folder):
+def test_every_row_is_equally_likely_to_be_drawn(folder):
     pieces = TableFolder(folder)
     counts = np.zeros(600)
     for seed in range(200):
@@ -59,7 +59,7 @@ def test_rows_are_drawn_alike_from_all_pieces(folder):
     assert np.concatenate(pieces.draw(10**6, 0)).size == 600
 
 
-def test_a_fit_in_pieces_is_the_fit_of_the_table(folder, clinic):
+def test_a_fit_in_pieces_equals_the_fit_of_the_table(folder, clinic):
     whole = fit_table(clinic, "reported", id="patient", method="pglin")
     found = fit_folder(TableFolder(folder), OPTIONS)
     np.testing.assert_allclose(found.estimator.label_coef_, whole.estimator.label_coef_, atol=1e-6)
@@ -73,13 +73,13 @@ def test_a_fit_in_pieces_is_the_fit_of_the_table(folder, clinic):
     assert found.notes == whole.notes
 
 
-def test_a_sample_understands_and_all_rows_count(folder, clinic):
+def test_the_preparation_uses_a_sample_and_the_fit_all_rows(folder, clinic):
     whole = fit_table(clinic, "reported", id="patient", method="pglin")
     found = fit_folder(TableFolder(folder), FitOptions("reported", drop=["patient"], method="pglin"), sample=300)
     assert len(found.labelled) == 300
     assert found.counts.rows == 600
     assert found.counts.labelled == whole.counts.labelled
-    # Medians and scales are of 300 rows; the fit is of 600.
+    # Medians and scales come from 300 rows, the fit from 600.
     assert found.estimator.prior_ == pytest.approx(whole.estimator.prior_, abs=0.02)
     assert any("a random sample of 300 rows" in note for note in found.notes)
     # Rows are named by their number in the whole table, from 1.
@@ -88,7 +88,7 @@ def test_a_sample_understands_and_all_rows_count(folder, clinic):
     np.testing.assert_allclose(found.model.score(clinic.slice(first, 1)).hidden, found.scores.hidden[:1], rtol=1e-12)
 
 
-def test_what_is_no_such_folder_is_refused_in_words(folder, tmp_path, clinic):
+def test_a_folder_that_is_not_a_table_is_an_error(folder, tmp_path, clinic):
     with pytest.raises(InvalidTable, match="there is no such folder"):
         TableFolder(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
@@ -106,7 +106,7 @@ def test_what_is_no_such_folder_is_refused_in_words(folder, tmp_path, clinic):
         TableFolder(folder)
 
 
-def test_bad_cells_and_labels_are_told_with_their_file(folder, clinic):
+def test_errors_in_cells_and_labels_name_the_file(folder, clinic):
     with pytest.raises(InvalidTable, match=r"no column 'told' \(label=\)"):
         fit_folder(TableFolder(folder), FitOptions("told"))
     words = pa.array(["?"] * 10)

@@ -1,4 +1,4 @@
-"""The test of labels at random on tables: a sample of large ones, and a word where it is left out."""
+"""The SCAR test on tables: large ones are sampled, and a note explains why the test was not run."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_large_tables_are_sampled(rng):
         (FitOptions("reported", scar_test=False), 2, False),
     ],
 )
-def test_what_is_quick_is_tested_unless_it_is_not_wanted(rng, options, features, tested):
+def test_the_test_runs_if_it_is_quick_or_asked_for(rng, options, features, tested):
     result, notes = run_scar_test(options, Naive(), rng.normal(size=(9, features)), np.arange(9) < 3)
     assert (result is not None, notes) == (tested, [])
 
@@ -38,19 +38,19 @@ def test_what_is_quick_is_tested_unless_it_is_not_wanted(rng, options, features,
         ((100_000, 1), 1, "none of the 2,000 sampled rows"),
     ],
 )
-def test_what_cannot_be_tested_is_said(shape, labelled, words):
+def test_a_note_explains_why_labels_were_not_tested(shape, labelled, words):
     result, notes = run_scar_test(ASKED, Naive(), np.zeros(shape), np.arange(shape[0]) < labelled)
     assert result is None
     assert words in notes[0]
 
 
-def test_a_prior_for_nothing_is_refused():
+def test_a_prior_without_the_test_is_an_error():
     with pytest.raises(InvalidOption, match=r"prior=0\.3 is used only by the test that scar_test=False switches off"):
         FitOptions("reported", scar_test=False, prior=0.3)
 
 
 def test_chance_does_not_contradict_a_prior(rng):
-    """A tenth of the rows is labelled, and an eighth of those that are drawn."""
+    """A tenth of the rows are labelled, but an eighth of the sampled rows."""
     drawn = np.random.default_rng(0).choice(10_000, 2000, replace=False)
     others = np.setdiff1d(np.arange(10_000), drawn)
     labelled = np.isin(np.arange(10_000), [*drawn[:250], *others[:750]])
@@ -59,6 +59,6 @@ def test_chance_does_not_contradict_a_prior(rng):
     assert (result.labelled, result.prior) == (250, (0.125, 0.125))
 
 
-def test_columns_that_e_may_not_depend_on_leave_nothing_to_test(rng):
+def test_without_propensity_features_there_is_nothing_to_test(rng):
     constant = SAREM(propensity_features=[])
     assert run_scar_test(ASKED, constant, rng.normal(size=(50, 2)), np.arange(50) < 9) == (None, [])

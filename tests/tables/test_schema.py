@@ -1,4 +1,4 @@
-"""Columns are understood the same whatever file they came from, and encoded as they were understood."""
+"""The kind of a column does not depend on the file format, and cells are encoded by that kind."""
 
 import re
 
@@ -44,7 +44,7 @@ def test_words_for_missing_are_missing(word):
     np.testing.assert_array_equal(column.encode(table.column("x"), "t.csv", 0), [1, np.nan, 2])
 
 
-def test_truths_are_told_from_words_whatever_their_case():
+def test_true_and_false_are_recognised_in_any_case():
     for cells in (["True", "false", ""], [True, False, None]):
         column, table = column_of(cells)
         assert column.kind == "truth"
@@ -64,7 +64,7 @@ def test_levels_come_by_frequency_and_rare_ones_are_other():
     np.testing.assert_array_equal(plain.encode(pa.chunked_array([["b", "new", None]]), "t.csv", 0), [1, -1, -1])
 
 
-def test_numbers_that_are_names_can_be_said_to_be():
+def test_numbers_can_be_made_categories():
     assert column_of([1, 2] * 5, categorical=["x"])[0].levels == ("1", "2")
     assert column_of([1.0, 2.0, None] * 5, categorical=["x"])[0].levels == ("1", "2", MISSING)
     assert column_of(pa.array(["1", "2"] * 5).dictionary_encode())[0].levels == ("1", "2")
@@ -88,12 +88,12 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("cells", "words"), REFUSED, ids=["iso dates", "dates with points", "dates with strokes", "dates", "lists", "names"]
 )
-def test_what_is_no_feature_is_refused_with_a_way_out(cells, words):
+def test_columns_that_cannot_be_features_are_errors_that_name_drop(cells, words):
     with pytest.raises(InvalidTable, match=rf"t\.csv, {words}.*drop=\['x'\]"):
         column_of(cells)
 
 
-def test_a_cell_that_is_no_number_is_named_by_row():
+def test_an_error_names_the_row_of_a_cell():
     column = Column("age", "number")
     cells = ["1"] * 700 + ["", "old"] + ["2"] * 300
     with pytest.raises(InvalidTable, match=r"new\.csv, column 'age', row 1702: 'old' is not a number"):
@@ -118,7 +118,7 @@ def test_text_is_trimmed_and_whole_numbers_are_whole():
     assert as_levels(pa.array([50667.0, None])).to_pylist() == ["50667", None]
 
 
-def test_decimal_commas_are_read_where_they_are_said():
+def test_decimal_commas_become_points():
     cells = pa.array(["1.234,5", "76,2", "900", "-1.000", "", "x, y", "1.2.3"])
     assert with_points(cells).to_pylist() == ["1234.5", "76.2", "900", "-1000", "", "x, y", "1.2.3"]
     np.testing.assert_array_equal(as_numbers(with_points(pa.array(["1.234,5", "76,2", ""]))), [1234.5, 76.2, np.nan])
@@ -138,7 +138,7 @@ SUSPECT = [
 
 
 @pytest.mark.parametrize(("cells", "words"), SUSPECT, ids=[case[0][0] for case in SUSPECT])
-def test_what_is_nearly_numbers_is_not_taken_for_words(cells, words):
+def test_columns_that_are_nearly_numbers_are_not_categories(cells, words):
     with pytest.raises(InvalidTable, match=rf"t\.csv, column 'x': {re.escape(words)}.*decimal=','.*=\['x'\]"):
         column_of(cells)
     assert column_of(cells, categorical=["x"])[0].kind == "category"
@@ -150,7 +150,7 @@ def test_fractions_that_cannot_be_thousands_are_numbers():
     assert column_of(["1.549", "900"], points=True)[0].kind == "number"
 
 
-def test_types_of_other_files_are_understood_or_refused():
+def test_types_of_other_formats_are_read_or_errors():
     assert column_of(pa.array(np.array([1.5, 2.5], dtype=np.float16)))[0].kind == "number"
     assert Column("x", "truth").encode(pa.nulls(2), "t", 0).tolist() == pytest.approx([np.nan] * 2, nan_ok=True)
     for cells in (pa.array([b"ab", b"cd"], pa.binary(2)), pa.array([b"x"], pa.large_binary())):

@@ -40,15 +40,15 @@ def test_every_row_keeps_its_place_and_gets_its_scores(tmp_path, clinic, found, 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, out])
 
 
-def test_text_is_handed_through_as_it_stands(tmp_path, clinic, found):
-    """Cells that mean nothing to the model are not rewritten: 007 stays 007, NA stays NA."""
+def test_text_is_written_as_it_was_read(tmp_path, clinic, found):
+    """Also in columns that the model does not use: 007 stays 007, NA stays NA."""
     rows = clinic.slice(0, 3).append_column("ward", pa.array(["007", "NA", "1.50"]))
     csv.write_csv(rows, tmp_path / "t.csv")
     score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
     assert TableFile(tmp_path / "o.csv").read().column("ward").to_pylist() == ["007", "NA", "1.50"]
 
 
-def test_the_review_list_is_the_likeliest_unlabelled(tmp_path, clinic, found, small_batches):
+def test_the_review_list_holds_the_unlabelled_rows_most_likely_positive(tmp_path, clinic, found, small_batches):
     csv.write_csv(clinic, tmp_path / "t.csv")
     done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", top=20)
     unlabelled = np.flatnonzero(~found.labelled)
@@ -66,13 +66,13 @@ def test_without_a_label_column_every_row_is_unlabelled(tmp_path, clinic, found)
     assert done.positives == pytest.approx(found.scores.hidden.sum())
 
 
-def test_levels_never_seen_are_counted(tmp_path, clinic, found):
+def test_levels_that_are_not_in_the_fit_are_counted(tmp_path, clinic, found):
     csv.write_csv(clinic.set_column(2, "sex", pa.array(["F"] * 100 + ["f"] * 500)), tmp_path / "t.csv")
     assert score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv").new_levels == {"sex": 100}
 
 
 def test_a_spreadsheet_gets_back_its_own_kind_of_file(tmp_path, clinic, found):
-    """Semicolons, decimal commas and the mark of UTF-8: the same scores, in the same kind of file."""
+    """Semicolons, decimal commas and the byte order mark: the same scores, in the same kind of file."""
     rows = clinic.to_pylist()
     lines = [";".join(clinic.column_names)]
     for row in rows:
@@ -86,7 +86,7 @@ def test_a_spreadsheet_gets_back_its_own_kind_of_file(tmp_path, clinic, found):
     assert TableFile(tmp_path / "o.csv").read().column("age").to_pylist()[0] == str(rows[0]["age"]).replace(".", ",")
 
 
-def test_labels_of_other_words_are_refused_and_of_other_letters_read(tmp_path, clinic, found):
+def test_labels_may_differ_in_case_but_not_in_value(tmp_path, clinic, found):
     said = np.where(found.labelled, "YES", "")
     csv.write_csv(clinic.set_column(6, "reported", pa.array(said)), tmp_path / "t.csv")
     done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
@@ -96,7 +96,7 @@ def test_labels_of_other_words_are_refused_and_of_other_letters_read(tmp_path, c
         score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
 
 
-def test_the_naive_method_has_no_list(tmp_path, clinic):
+def test_the_naive_method_cannot_list_rows_to_review(tmp_path, clinic):
     csv.write_csv(clinic, tmp_path / "t.csv")
     naive = fit_table(clinic, "reported", id="patient", method="naive").model
     with pytest.raises(InvalidOption, match="cannot list rows to review"):
