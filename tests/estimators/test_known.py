@@ -49,7 +49,7 @@ def test_certain_labels_are_the_naive_fit(data, solver):
 
 
 def test_without_a_propensity_it_says_what_it_takes(data):
-    with pytest.warns(UserWarning, match="takes every positive to be labelled"):
+    with pytest.warns(UserWarning, match="assumes that all positives are labelled"):
         model = KnownPropensity().fit(data.X, data.labelled)
     np.testing.assert_allclose(model.coef_, Naive().fit(data.X, data.labelled).coef_, atol=1e-6)
 

@@ -274,7 +274,7 @@ def test_too_many_failures_are_told(rng, monkeypatch):
         raise np.linalg.LinAlgError
 
     monkeypatch.setattr(Naive, "_fit", fails)
-    with pytest.raises(InvalidInput, match=r"6 of 6 refits to resampled rows failed, the last with: The columns of X"):
+    with pytest.raises(InvalidInput, match=r"6 of 6 refits to resampled rows failed, the last with: The scales of"):
         intervals(model, X, s, n_resamples=6, random_state=0)
 
 

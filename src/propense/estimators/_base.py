@@ -12,7 +12,6 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from propense._designs import Design
 from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
 from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._inputs.labels import fill_missing, read_labels
@@ -42,11 +41,31 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
-        accuracy.
+        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (2,)
+        The values of y that mean unlabelled and labelled.
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
+        β of y(x) = P(Y=1 | x) = σ(βᵀx), where y is logistic.
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
+        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx), where e is logistic.
+    prior_ : float
+        The estimated share of positive rows, P(Y=1): the mean of P(Y=1 | x, s) over the rows of fit.
+    label_frequency_ : float
+        The estimated share of positive rows that are labelled, c = P(S=1 | Y=1).
+    n_iter_ : int
+        Rounds or steps of the fit.
+    converged_ : bool
+        Whether the fit met its tolerance.
+    risk_path_ : ndarray
+        The risk that the fit reached, round by round where there are rounds.
+    doubts_ : tuple of Doubt
+        Reasons not to trust the fit, each with a ``kind`` and a ``message``. `fit` warns about each of them.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns have names.
     description : Description
         What the class says about itself: short name, assumptions, what it keeps and takes. Optional.
 
@@ -106,7 +125,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         """The method itself."""
 
     def _pair_risk(self, sample: Sample) -> PairRisk | None:
-        """What the answer minimises, where it is logistic in both and minimises anything."""
+        """The risk that the answer minimises, if there is one and both predictors are logistic; else None."""
         return None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, known_negative: Any = None) -> Self:
@@ -117,11 +136,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
             The features, finite. float32 is kept as it is.
         y : array-like of shape (n_samples,)
-            Who is labelled: any two values, the larger of which is the label (1 of {0, 1}, True, "yes" of
-            {"no", "yes"}); or one value, with NaN, None, pandas NA or an empty string for the unlabelled; or two beside
-            such missing ones, of which the smaller is known to be negative (of a y in memory).
+            Which rows are labelled. Two values: the larger is the label (1, True, "yes" and not "no"). One value and
+            missing ones (NaN, None, pandas NA, an empty string): missing means unlabelled. Two values and missing ones:
+            the smaller value marks rows known to be negative (only if y is in memory).
         sample_weight : array-like of shape (n_samples,), default=None
-            What each row counts for: weight 2 is the row twice, weight 0 is no row.
+            The weight of each row: 2 counts the row twice, 0 leaves it out.
         known_negative : bool array-like of shape (n_samples,), default=None
             Which rows are known to be negative; in y they look unlabelled. They are assumed to be a random part of the
             negatives in X. ``propense methods`` lists the methods that can use them. Inside meta-estimators, request
@@ -134,7 +153,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._fit_read(X, y, sample_weight, None, known_negative)
 
     def _fit_read(self, X: Any, y: Any, sample_weight: Any, propensity: Any, known_negative: Any = None) -> Self:
-        """Check, call the method, keep what it finds."""
+        """Check the input, run the method, warn."""
         check_options(self, self._options)
         library = library_of(X).replace("dask_expr", "dask")
         if library in ("dask", "torch") and library not in self.description.takes:
@@ -156,13 +175,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def _fit_sample(self, sample: Sample) -> None:
-        """Call the method on what was read, and keep what it finds."""
+        """Run the method and keep what it finds."""
         try:
             model = self._fit(sample)
         except np.linalg.LinAlgError:
             raise InvalidFeatures(
-                "The columns of X are too unlike in scale or too far from 0 for float64. Standardise them, for "
-                "instance with sklearn.preprocessing.StandardScaler."
+                "The scales of the columns of X differ too much, or the values are too far from 0, for float64. "
+                "Standardise them, for instance with sklearn.preprocessing.StandardScaler."
             ) from None
         self._posterior, self._propensity = model.posterior, model.propensity
         self.n_iter_, self.converged_ = model.n_iter, model.converged
@@ -187,8 +206,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         columns = sample.propensity_columns
         features = sample.design.shape[1] - 1
         flexible = isinstance(model.posterior, ClassifierPredictor)
-        told = columns is not None or sample.negative is not None
-        # Where every class is known there is nothing of labels to doubt.
+        named = columns is not None or sample.negative is not None
+        # If every class is known, there is nothing to doubt about the labels.
         asked = OF_CLASSES if sample.is_complete else self._asked()
         statistics = compute_fit_statistics(
             sample,
@@ -199,7 +218,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             propensity_features=(features if columns is None else len(columns)) * ("collinear" in asked),
             prior=self.prior_,
             frequency=self.label_frequency_,
-            distinguishable=told or flexible != isinstance(model.propensity, ClassifierPredictor),
+            distinguishable=named or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
             marked="positive" if self._read_labels is not read_labels else "labelled",
         )
@@ -218,7 +237,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         return f"{type(self).__name__} stopped after {self.n_iter_} steps before it converged. Scale the columns of X."
 
     def decision_function(self, X: Any) -> Rows:
-        """How far each row is above the cut, in log-odds of being positive.
+        """How far each row is above the threshold, in log-odds of being positive.
 
         Parameters
         ----------
@@ -226,14 +245,14 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        ndarray of shape (n_samples,), a tensor where X is one, or a Dask array, computed when asked for
-            log y/(1−y) minus the log-odds of the cut, which is ½ for ``decision="posterior"`` and ``prior_`` for
+        ndarray of shape (n_samples,), a tensor if X is one, or a Dask array, computed when needed
+            log y/(1−y) minus the log-odds of the threshold: ½ for ``decision="posterior"`` and ``prior_`` for
             ``decision="balanced"``.
         """
-        return self._class_log_odds(read_features(self, X)) - self._cut()
+        return self._posterior.log_odds(read_features(self, X)) - self._cut()
 
     def predict(self, X: Any) -> Rows:
-        """The class of each row: ``classes_[1]``, the labelled one, where ``decision_function`` is above 0.
+        """The class of each row: ``classes_[1]``, the labelled one, if ``decision_function`` is above 0.
 
         Parameters
         ----------
@@ -241,54 +260,55 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        ndarray of shape (n_samples,), a tensor where X is one, or a Dask array, computed when asked for
-        """
-        return self._classes_of(read_features(self, X))
-
-    def predict_proba(self, X: Any) -> Rows:
-        """P(Y=0 | x) and P(Y=1 | x): who is positive, labelled or not.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2), a tensor where X is one, or a Dask array, computed when asked for
-        """
-        return both_chances(self._class_log_odds(read_features(self, X)))
-
-    def predict_propensity(self, X: Any) -> Rows:
-        """e(x) = P(S=1 | Y=1, x): how likely a positive like this is to be labelled.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), a tensor where X is one, or a Dask array, computed when asked for
-        """
-        return sigmoid(self._propensity_log_odds(read_features(self, X)))
-
-    def predict_hidden(self, X: Any) -> Rows:
-        """h(x) = P(Y=1 | x, S=0): how likely a row is positive, given that it is unlabelled.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), a tensor where X is one, or a Dask array, computed when asked for
+        ndarray of shape (n_samples,), a tensor if X is one, or a Dask array, computed when needed
         """
         design = read_features(self, X)
-        return hidden_positive(self._class_log_odds(design), self._propensity_log_odds(design))
+        return design.name(self._posterior.log_odds(design) > self._cut(), self.classes_)
+
+    def predict_proba(self, X: Any) -> Rows:
+        """P(Y=0 | x) and P(Y=1 | x): the chance that a row is positive, labelled or not.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), a tensor if X is one, or a Dask array, computed when needed
+        """
+        return both_chances(self._posterior.log_odds(read_features(self, X)))
+
+    def predict_propensity(self, X: Any) -> Rows:
+        """e(x) = P(S=1 | Y=1, x): the chance that a positive row like this is labelled.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), a tensor if X is one, or a Dask array, computed when needed
+        """
+        return sigmoid(self._propensity.log_odds(read_features(self, X)))
+
+    def predict_hidden(self, X: Any) -> Rows:
+        """h(x) = P(Y=1 | x, S=0): the chance that an unlabelled row is positive.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), a tensor if X is one, or a Dask array, computed when needed
+        """
+        design = read_features(self, X)
+        return hidden_positive(self._posterior.log_odds(design), self._propensity.log_odds(design))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of ``predict``, as of any scikit-learn classifier; missing labels count as ``classes_[0]``.
 
-        Against labels it is no measure of a good model, which finds positives that carry none; pass true classes.
+        Pass true classes. Accuracy against labels does not measure a good model, which finds positives without one.
 
         Parameters
         ----------
@@ -332,25 +352,18 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         predictor = getattr(self, which)
         if not isinstance(predictor, ClassifierPredictor):
-            raise AttributeError(f"The {which[1:]} of this {type(self).__name__} is no classifier of its own.")
+            raise AttributeError(f"The {which[1:]} of this {type(self).__name__} is not a classifier of its own.")
         return predictor.classifier
 
     def _coef(self, which: str) -> Vector:
-        """A copy of the coefficients of a predictor that has any."""
+        """A copy of the coefficients of a linear predictor."""
         check_is_fitted(self)
         predictor = getattr(self, which)
         if not isinstance(predictor, LogisticPredictor | ProductPredictor):
-            raise AttributeError(f"The {which[1:]} of this {type(self).__name__} is not linear: no coefficients.")
+            raise AttributeError(
+                f"The {which[1:]} of this {type(self).__name__} is not linear, so it has no coefficients."
+            )
         return predictor.coef.copy()
-
-    def _classes_of(self, design: Design) -> Rows:
-        return design.name(self._class_log_odds(design) > self._cut(), self.classes_)
-
-    def _class_log_odds(self, design: Design) -> Rows:
-        return self._posterior.log_odds(design)
-
-    def _propensity_log_odds(self, design: Design) -> Rows:
-        return self._propensity.log_odds(design)
 
     def _cut(self) -> float:
         """The log-odds above which a row is called positive."""

@@ -29,23 +29,23 @@ _FEWEST, _FALLBACK = 10, 9
 
 
 class JERM(BasePUClassifier):
-    """Joint empirical risk minimisation for instance-dependent labelling.
+    """Joint empirical risk minimisation: y and e are fitted in turn, and spies find the likely positives.
 
-    Who is positive, y(x) = σ(βᵀx), and which positives get labelled, e(x) = σ(γᵀx), are fitted in turn: β minimises the
-    joint risk of the labels, whose chance is y(x)·e(x), with e held; then the rows that look positive, P̂, are told by
-    spies, and γ is the logistic regression of the label on P̂. The rounds end when both repeat.
+    Each round fits y(x) = σ(βᵀx) with e held: β minimises the joint risk of the labels, whose chance is y(x)·e(x).
+    Spies then select the rows that are probably positive, P̂, and e(x) = σ(γᵀx) is the logistic regression of the label
+    on P̂. The rounds end when both repeat.
 
-    A **spy** is the nearest unlabelled neighbour of a labelled row: being so close to a positive, it is probably one.
-    P̂ holds the labelled rows and the unlabelled ones whose h(x) = P(Y=1 | x, S=0) exceeds that of the least likely spy.
-    Distances use the features as given, so scale them as you would for nearest neighbours.
+    A **spy** is the nearest unlabelled neighbour of a labelled row. Being so close to a positive, it is probably
+    positive too. P̂ holds the labelled rows and the unlabelled rows whose h(x) = P(Y=1 | x, S=0) exceeds that of the
+    least likely spy. Distances use the features as given, so scale them as for nearest neighbours.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, as in the paper, or at ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
     variant : {"published", "paper"}, default="published"
-        "published" repeats what made the published numbers: majorise–minimise steps for β stopped early, which
-        regularises them, and spies that only set the threshold (the least likely spy stays out of P̂). "paper" is
+        "published" repeats the computation behind the published numbers: majorise–minimise steps for β are stopped
+        early, which regularises β, and spies only set the threshold (the least likely spy is not in P̂). "paper" is
         Algorithm 1 to the letter: β is the minimiser, and the spies belong to P̂ (those at or above the threshold,
         where ``spy_quantile`` is above 0).
     solver : {"auto", "mm", "newton"}, default="auto"
@@ -54,52 +54,43 @@ class JERM(BasePUClassifier):
         4 000 columns none of them makes a matrix of n_features²: "mm" and "newton" find each step by conjugate
         gradients, products with X alone.
     ridge : float, default=0.0
-        The penalty ½·ridge·‖β‖² on the summed joint risk; the intercept is free. 0 is the paper's.
+        The penalty ½·ridge·‖β‖² on the summed joint risk; the intercept is not penalised. 0 is the paper's.
     propensity_ridge : float, default=1.0
         The same for γ, and for the naive fit that starts e; 1 is scikit-learn's C = 1, which the paper used.
     propensity_estimator : classifier, default=None
         What fits e on P̂: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
-        a pipeline that ends in one. It sees an array, without column names. None is logistic regression, the paper's.
+        a pipeline that ends in one. It gets an array without column names. None means logistic regression.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
+        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
     spy_quantile : float, default=0.0
-        The threshold is this quantile, over the labelled rows, of h at their spies. 0 is the paper's minimum. On
-        overlapping classes the minimum lets nearly everybody into P̂ (see ``positives_path_``); try 0.05 or 0.1 there.
+        The threshold is this quantile, over the labelled rows, of h at their spies. 0 is the minimum, as in the paper.
+        If the classes overlap, the minimum lets nearly every row into P̂ (see ``positives_path_``); try 0.05 or 0.1.
     spy_sample : int, default=None
-        Look for the spies of so many labelled rows only, drawn at random. None is all of them, the paper's. The search
-        takes time in proportion to labelled × unlabelled rows, at a million rows more than all else: a few thousand
-        labelled rows set nearly the same threshold. A minimum over fewer rows is higher: with small samples P̂ shrinks.
+        Find spies for this many labelled rows only, drawn at random. None means all, as in the paper. The search takes
+        time in proportion to labelled × unlabelled rows and dominates at a million rows; a few thousand labelled rows
+        set nearly the same threshold. A minimum over fewer rows is higher, so small samples make P̂ smaller.
     max_iter : int, default=100
-        At most this many rounds.
+        The largest number of rounds.
     tol : float, default=None
         When the search for β stops. Early-stopped "mm": before the first step that moves no coefficient by `tol`; None
-        is the published 0.01. (Beyond 4 000 columns the rule is the same, and steps longer than the published ones are
-        taken while the risk falls as it should: β stops where a published step would be below `tol`, on about the
-        published path, in a tenth of the steps; it points about the same way and is up to a quarter longer.)
-        Otherwise: when the gradient of the mean risk, each column in its own unit, is nowhere above `tol`; None is
-        1e-8.
+        means the published 0.01. (Beyond 4 000 columns the rule is the same, but steps longer than the published ones
+        are taken as long as the risk falls: β stops where a published step would be below `tol`, near the published
+        path, in a tenth of the steps. It has about the same direction and is up to a quarter longer.) Otherwise: when
+        no entry of the gradient of the mean risk, each column in its own unit, is above `tol`; None means 1e-8.
     max_steps : int, default=None
-        At most this many steps for β in one round. None is the published 200 for early-stopped "mm", otherwise 1 000.
+        The largest number of steps for β in one round. None means the published 200 for early-stopped "mm", else 1 000.
     random_state : int, RandomState instance or None, default=None
-        Draws the ``spy_sample``; of no effect without one.
+        Draws the ``spy_sample``; no effect without one.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of y(x) = P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx), 0 outside ``propensity_features``; not there with a
         ``propensity_estimator``.
     propensity_estimator_ : classifier
-        The fitted ``propensity_estimator``, where there is one.
-    prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
+        The fitted ``propensity_estimator``, if given.
     n_iter_ : int
         Rounds.
     converged_ : bool
@@ -107,23 +98,20 @@ class JERM(BasePUClassifier):
     risk_path_ : ndarray of shape (n_rounds,)
         The joint risk Qₙ that β reached in each round, ridge included. It may rise: P̂ changes between rounds.
     positives_path_ : ndarray of shape (n_rounds,)
-        The share of the rows that P̂ holds in each round. Near 1, everybody was taken for a positive and neither y nor e
+        The share of rows in P̂ after each round. Near 1, almost every row was treated as positive, and neither y nor e
         can be trusted.
     spies_ : int ndarray
         The rows of fit that are spies, in ascending order.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     Notes
     -----
-    A row of ``sample_weight`` w counts as w copies of it: in both risks, in ``prior_`` and the size of P̂, and in the
-    spies' quantile, where each labelled row has w votes. A copy changes no distance, so weights do not change who is a
-    spy; among unlabelled rows equally near, the first is the spy. Rows of weight 0 take no part.
+    A row of ``sample_weight`` w counts as w copies of it: in both risks, in ``prior_``, in the size of P̂, and in the
+    quantile over the spies, where each labelled row has w votes. Copies change no distance, so weights do not change
+    which rows are spies; of unlabelled rows equally near, the first is the spy. Rows of weight 0 are left out.
 
-    If no unlabelled row passes the threshold, P̂ holds nobody to compare the labelled with and e(x) is set to 1.
+    If no unlabelled row passes the threshold, there is nothing in P̂ to compare the labelled rows with, and e(x) = 1.
 
     References
     ----------

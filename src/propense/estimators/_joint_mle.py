@@ -40,68 +40,56 @@ def _are_starts(value: Any, p: int) -> bool:
 
 
 class JointMLE(BasePUClassifier):
-    """Joint maximum likelihood: y(x) = σ(βᵀx) and e(x) = σ(γᵀx) that together explain the labels best.
+    """Joint maximum likelihood: y and e at once, from several starts, with a ridge or in an ℓ1 ball.
 
-    The labels show only the product y(x)·e(x), in which the two can change places. Both are found at once, from
-    several starts, as the minimiser of Qₙ(β, γ), the risk of the labels; then the factor whose coefficients have the
-    larger ℓ1 norm is called y: labelling is taken to be the flatter of the two. With ``propensity_features`` the two
-    cannot change places and the columns tell them apart.
+    The labels show only the product of y(x) = σ(βᵀx) and e(x) = σ(γᵀx), in which the two can be exchanged. The
+    minimiser of Qₙ(β, γ), the risk of the labels, is searched for from several starts. The factor whose slopes have the
+    larger ℓ1 norm is called y: labelling is assumed to be the flatter of the two. With ``propensity_features`` the two
+    cannot be exchanged, because the columns distinguish them.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
-        accuracy.
+        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     ridge : float, default=1.0
-        The penalty ½·ridge·(‖β‖² + ‖γ‖²) on the summed risk; the intercepts are free. The practical choice.
+        The penalty ½·ridge·(‖β‖² + ‖γ‖²) on the summed risk; the intercepts are not penalised. The choice for practice.
     radius : float, default=None
-        The theory's choice: minimise over ‖β‖₁ + ‖γ‖₁ ≤ radius, intercepts counted, as in eq. (8), which is
-        ``JointMLE(radius=w, ridge=0)``. None is no bound.
+        The choice in theory: minimise over ‖β‖₁ + ‖γ‖₁ ≤ radius, intercepts included. Equation (8) of the paper is
+        ``JointMLE(radius=w, ridge=0)``. None means no bound.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
+        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
     n_starts : int, default=10
-        From how many places to search. The first is the naive y with e = ½; the others split the naive log-odds between
-        the two factors at random.
+        The number of starts. The first is the naive y with e = ½; the others split the naive log-odds between the two
+        factors at random.
     solver : {"auto", "newton", "mm"}, default="auto"
         "auto" is "newton". Beyond 2 000 columns neither makes a matrix of n_features². Within a ``radius`` it is
         projected gradients.
     tol : float, default=1e-8
-        A search stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
+        A search stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000
-        At most this many steps from each start.
+        The largest number of steps from each start.
     random_state : int, RandomState instance or None, default=None
-        The random starts.
+        Draws the random starts.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of y(x) = P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
     starts_ : dict of ndarrays of shape (n_starts,)
-        What each start came to, best first. "risk": Qₙ with its ridge; "factor": 0 where the factor that began as y is
-        called y, 1 where the two changed places; "norm" and "propensity_norm": the ℓ1 norms of the slopes of y and e;
-        "distance": how far y(x) is from the best y(x), on average over the rows of fit; "converged". Starts of nearly
-        the best risk at a distance, or nearly equal norms, mean that the data do not determine the answer.
-    prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
+        The result of each start, best first. "risk": Qₙ with its ridge; "factor": 0 if the factor that began as y is
+        called y, 1 if the two were exchanged; "norm" and "propensity_norm": the ℓ1 norms of the slopes of y and e;
+        "distance": how far y(x) is from the best y(x), on average over the rows of fit; "converged". If starts with
+        nearly the best risk are far apart, or the norms are nearly equal, the data do not determine the answer.
     n_iter_ : int
         Steps from the best start.
     converged_ : bool
         Whether they met ``tol``.
     risk_path_ : ndarray of shape (n_starts,)
         ``starts_["risk"]``, worst first.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     References
     ----------

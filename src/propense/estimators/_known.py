@@ -24,59 +24,49 @@ __all__ = ["KnownPropensity"]
 
 
 class KnownPropensity(LogisticClassifier):
-    """Logistic y(x) when e(x) = P(S=1 | Y=1, x) is known for every row of fit.
+    """Only y is fitted, because the propensity of every row is known: ``fit(X, y, propensity=e)``.
 
-    β minimises the joint risk of the labels, whose chance is y(x)·e(x), with e held: no negative is needed, and nothing
-    is left to tell apart. Where e comes from is the user's: a design of an audit, a survey, another method's
+    β minimises the joint risk of the labels, whose chance is y(x)·e(x), with e held. No negatives are needed, and there
+    is nothing to separate. The propensities may come from the design of an audit or a survey, or from another method's
     ``predict_propensity``.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
-        accuracy.
+        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     ridge : float, default=1.0
-        The penalty ½·ridge·‖coef‖² on the summed joint risk; the intercept is free. The same for the logistic curve
-        through the known propensities, which serves new rows.
+        The penalty ½·ridge·‖coef‖² on the summed joint risk; the intercept is not penalised. The same
+        for the logistic curve through the known propensities, which is used for new rows.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that this curve may depend on; None is all of them.
+        The columns, by name or number, that this curve may depend on. None means all.
     solver : {"auto", "newton", "mm"}, default="auto"
         "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
-        The solver stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
+        The solver stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000
-        At most this many steps.
+        The largest number of steps.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of y(x) = P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
-        γ of the logistic regression of the known propensities on the features, by which ``predict_propensity`` and
-        ``predict_hidden`` serve any row. It is as good as e(x) is logistic in x.
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
+        γ of the logistic regression of the known propensities on the features, which ``predict_propensity`` and
+        ``predict_hidden`` use for any row. It is as accurate as e(x) is logistic in x.
     prior_ : float
         The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit, by the known propensities.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
     n_iter_ : int
         Steps of the solver.
     converged_ : bool
         Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The joint risk Qₙ reached, ridge included.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     Examples
     --------
-    Fraud is found only where an audit looked, and how it chose is on record:
+    Fraud is found only in audited cases, and the chance of an audit is on record:
 
     >>> import numpy as np
     >>> from propense import KnownPropensity
@@ -119,22 +109,22 @@ class KnownPropensity(LogisticClassifier):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, propensity: Any = None, *, known_negative: Any = None
     ) -> Self:
-        """Fit y(x), e(x) being known.
+        """Fit y(x) with e(x) known.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
             The features, finite. float32 is kept as it is.
         y : array-like of shape (n_samples,)
-            Who is labelled, as in every estimator here.
+            Which rows are labelled, as in every estimator.
         sample_weight : array-like of shape (n_samples,), default=None
-            What each row counts for.
+            The weight of each row.
         propensity : array-like of shape (n_samples,) or float
-            e(x) of every row, from 0 to 1, above 0 where there is a label; one number is the same for all. Without it
-            every positive is taken to be labelled, which is `Naive`, with a warning. Inside meta-estimators ask for
-            it with ``set_fit_request(propensity=True)``.
+            e(x) of every row, from 0 to 1, and above 0 for labelled rows; one number applies to all rows. Without it,
+            e(x) = 1 as in `Naive`, with a warning. Inside meta-estimators, request it with
+            ``set_fit_request(propensity=True)``.
         known_negative : bool array-like of shape (n_samples,), default=None
-            Who is known to be negative, as in every estimator here.
+            Which rows are known to be negative, as in every estimator.
 
         Returns
         -------
@@ -142,7 +132,7 @@ class KnownPropensity(LogisticClassifier):
         """
         if propensity is None:
             warnings.warn(
-                "KnownPropensity was fitted without propensity= and takes every positive to be labelled, e(x) = 1.",
+                "KnownPropensity was fitted without propensity=; it assumes that all positives are labelled, e(x) = 1.",
                 stacklevel=2,
             )
             propensity = 1.0

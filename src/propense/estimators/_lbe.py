@@ -36,69 +36,58 @@ from propense.estimators._description import EVERYTHING, Description
 
 __all__ = ["LBE"]
 
-# The budget behind the published numbers.
+# The numbers of steps behind the published results.
 _PRETRAINING, _STEPS, _RATE = 1000, 100, 0.01
 
 
 class LBE(BasePUClassifier):
-    """Labelling bias estimation: two logistic models, fitted by expectation–maximisation.
+    """Labelling bias estimation: the model of `SAREM`, both parts logistic, from another start.
 
-    E-step: P(Y=1 | x, s), which is 1 on the labelled and h(x) = y(1−e)/(1−ye) elsewhere. M-step: maximise
-    Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t held. It starts from the naive y and e = ½; with
-    ``propensity_features``, where that start can lead astray, as `SAREM` does.
+    E-step: t = P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye) elsewhere. M-step: maximise
+    Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t held. The rounds start from the naive y and e = ½,
+    or, with ``propensity_features``, where that start can mislead, from that of `SAREM`.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, as in the paper, or at ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
     variant : {"em", "published"}, default="em"
-        "em" is the method as its authors wrote it, each M-step taken to its maximum; the model, and with the same
-        ridges the fixed points, are those of `SAREM`. "published" repeats what made the numbers in the JERM paper: the
-        propensity term weighs 1 on all rows instead of t, so that e tends to the chance of a label, and the budget
-        of gradient steps (Adam) stops it on the way; y starts at random.
+        "em" is the method as its authors describe it, with each M-step taken to its maximum. The model, and with equal
+        ridges the fixed points, are those of `SAREM`. "published" repeats the computation behind the numbers in the
+        JERM paper: the propensity term has weight 1 on all rows instead of t, so e tends to the chance of a label, and
+        a fixed number of gradient steps (Adam) stops it on the way; y starts at random.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
+        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
     ridge, propensity_ridge : float, default=None
-        The penalties ½·ridge·‖coef‖² on the summed losses; the intercepts are free. None is 1 in "em" and 0 in
-        "published".
+        The penalties ½·ridge·‖coef‖² on the summed losses; the intercepts are not penalised. None means 1 in "em"
+        and 0 in "published".
     max_iter : int, default=None
-        At most this many rounds. None is 500 in "em", and 100, all of which are run, in "published".
+        The largest number of rounds. None means 500 in "em", and 100, all of which are run, in "published".
     tol : float, default=1e-7
-        The rounds of "em" end when the gradient of the observed mean risk, each column in its own unit, is nowhere
-        above this. "published" has no such end.
+        The rounds of "em" end when no entry of the gradient of the observed mean risk, each column in its own unit, is
+        above this. "published" has no such rule.
     random_state : int, RandomState instance or None, default=None
-        Where the y of "published" starts. "em" draws nothing.
+        Draws the start of y in "published". "em" is not random.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of y(x) = P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
-    prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
     n_iter_ : int
         Rounds.
     converged_ : bool
-        Whether the rounds of "em" ended by ``tol``; true of "published", whose budget is part of the method.
+        Whether the rounds of "em" met ``tol``; always true for "published", whose steps are part of the method.
     risk_path_ : ndarray of shape (n_rounds,)
         The observed risk per row after each round, in "em" with the ridges; there it never rises.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     Notes
     -----
-    The rounds of "em" are extrapolated (Anderson), and an extrapolation is kept only where it does not raise the risk:
-    the fixed points are those of plain EM, reached in tens of rounds instead of hundreds.
+    The rounds of "em" are extrapolated (Anderson), and an extrapolation is kept only if it does not raise the risk. The
+    fixed points are those of plain EM, reached in tens of rounds instead of hundreds.
 
     References
     ----------
@@ -226,7 +215,7 @@ class LBE(BasePUClassifier):
         return np.asarray(beta)
 
     def _takes_negatives(self) -> bool:
-        # What the published variants did is what they are there to repeat.
+        # The published variant repeats a published computation, which had none.
         return self.variant == "em"
 
     def _complaint(self) -> str:

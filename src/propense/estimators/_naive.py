@@ -1,4 +1,4 @@
-"""NAIVE: the unlabelled taken for negatives."""
+"""NAIVE: unlabelled rows treated as negatives."""
 
 from typing import ClassVar
 
@@ -10,34 +10,29 @@ __all__ = ["Naive"]
 
 
 class Naive(LogisticClassifier):
-    """Logistic regression of the label: every unlabelled row is taken for a negative.
+    """The baseline: logistic regression of the label, with unlabelled rows treated as negatives.
 
-    The baseline that everything else must beat. It estimates s(x) = P(S=1 | x), which is never above y(x) = P(Y=1 | x),
-    and so takes e(x) = 1 and h(x) = 0. Equal to scikit-learn's ``LogisticRegression(C=1/ridge)``.
+    It estimates s(x) = P(S=1 | x), which is never above y(x) = P(Y=1 | x), so its e(x) is 1 and its h(x) is 0. Equal to
+    scikit-learn's ``LogisticRegression(C=1/ridge)``.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
-        accuracy.
+        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     ridge : float, default=1.0
-        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
+        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is not penalised.
     solver : {"auto", "newton", "mm"}, default="auto"
         "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
-        The solver stops when the gradient of the mean loss, each column in its own unit, is nowhere above this.
+        The solver stops when no entry of the gradient of the mean loss, each column in its own unit, is above this.
     max_iter : int, default=1000
-        At most this many steps.
+        The largest number of steps.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = σ(γᵀx): zeros and +inf, since e(x) = 1 here.
     prior_ : float
         The estimated P(Y=1): here the share of labelled rows.
@@ -49,11 +44,8 @@ class Naive(LogisticClassifier):
         Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The mean loss reached, ridge included.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     Examples
     --------

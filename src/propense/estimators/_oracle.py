@@ -11,35 +11,32 @@ __all__ = ["Oracle"]
 
 
 class Oracle(LogisticClassifier):
-    """Logistic regression of the true classes: a yardstick for experiments, not a method for positive-unlabelled data.
+    """Logistic regression of the true classes: a yardstick for experiments, not a method for real data.
 
-    Pass the **true class** of every row as ``y``, not who is labelled. What it reaches is what the other methods could
-    reach at best with a linear score. Equal to scikit-learn's ``LogisticRegression(C=1/ridge)`` on the same classes; it
-    knows nothing of labels, so its e(x) is 1 and its h(x) is 0.
+    Pass the **true class** of every row as ``y``, not the labels. Its result is the best that other methods could reach
+    with a linear score. Equal to scikit-learn's ``LogisticRegression(C=1/ridge)`` on the same classes. It does not see
+    labels, so its e(x) is 1 and its h(x) is 0.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
-        accuracy.
+        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     ridge : float, default=1.0
-        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
+        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is not penalised.
     solver : {"auto", "newton", "mm"}, default="auto"
         "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
-        The solver stops when the gradient of the mean loss, each column in its own unit, is nowhere above this.
+        The solver stops when no entry of the gradient of the mean loss, each column in its own unit, is above this.
     max_iter : int, default=1000
-        At most this many steps.
+        The largest number of steps.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         Negative, positive.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         Zeros and +inf: e(x) = 1.
     prior_ : float
         The share of positives.
@@ -51,11 +48,8 @@ class Oracle(LogisticClassifier):
         Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The mean loss reached, ridge included.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     Examples
     --------

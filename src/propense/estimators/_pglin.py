@@ -18,52 +18,41 @@ __all__ = ["PGLin"]
 
 
 class PGLin(LogisticClassifier):
-    """Propensity proportional to the posterior: e(x) = k·y(x), and some row is surely positive.
+    """The propensity is proportional to y: e(x) = k·y(x), and some row is certainly positive.
 
     Then the chance of a label is s(x) = k·y(x)², and k is its largest value. One logistic regression of the label
-    estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, k being the largest s among the rows of fit.
+    estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, with k the largest s among the rows of fit.
 
-    It keeps the order in which `Naive` puts the rows and moves the cut: the labels must be given the more readily the
-    clearer the positive. One outlying row can set k.
+    It ranks rows as `Naive` does and moves the threshold. Clearer positives must be likelier to be labelled. A single
+    outlying row can set k.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
-        accuracy.
+        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     ridge : float, default=1.0
-        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is free.
+        The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is not penalised.
     solver : {"auto", "newton", "mm"}, default="auto"
         "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
-        The solver stops when the gradient of the mean loss, each column in its own unit, is nowhere above this.
+        The solver stops when no entry of the gradient of the mean loss, each column in its own unit, is above this.
     max_iter : int, default=1000
-        At most this many steps.
+        The largest number of steps.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
     largest_ : float
-        k, the largest estimated chance of a label among the rows of fit: the propensity of a sure positive.
-    label_coef_ : ndarray of shape (1, n_features)
-    label_intercept_ : ndarray of shape (1,)
+        k, the largest estimated chance of a label among the rows of fit: the propensity of a certain positive.
+    label_coef_, label_intercept_ : ndarray of shape (1, n_features) and (1,)
         The logistic regression of the label; y and e themselves are not linear and have no ``coef_``.
-    prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
     n_iter_ : int
         Steps of the solver.
     converged_ : bool
         Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The mean loss reached, ridge included.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     References
     ----------

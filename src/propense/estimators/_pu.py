@@ -27,12 +27,12 @@ from propense.estimators._description import EVERYTHING, Description
 
 __all__ = ["PUClassifier"]
 
-# What e gets of the steepness along βᵀx is 2k⁴/(1 + 2k⁴), k being the height: next to nothing where the curve of the
-# labels levels off at a half, two thirds where it climbs to 1.
+# e's share of the steepness along βᵀx is 2k⁴/(1 + 2k⁴), with k the height: close to 0 if the label curve levels off at
+# a half, two thirds if it rises to 1.
 _CLIMB, _POWER = 2.0, 4
 # The tolerance of the regression that the searches start from.
 _ROUGH = 1e-3
-# The ridge on e's log-odds at the mean row: keeps the height of the curve off 1, where nothing would stop it.
+# The ridge on e's log-odds at the mean row: without it the height of the curve could run off to 1.
 _LEVEL_RIDGE = 1.0
 _NONE = np.empty(0, dtype=np.intp)
 
@@ -40,82 +40,71 @@ Vector = NDArray[np.float64]
 
 
 class PUClassifier(BasePUClassifier):
-    """The estimator to reach for first: right about the cut, and sceptical of what labels cannot tell.
+    """The first choice: two logistic curves, the propensity shrunk towards a constant, a balanced threshold.
 
-    The labels show a curve, the chance s(x) = y(x)·e(x) of being positive and labelled. Three ideas make y and e of it.
+    The labels show only one curve: the chance s(x) = y(x)·e(x) that a row is both positive and labelled. Three ideas
+    split it into y and e.
 
     *A shrunken propensity.* Two logistic curves σ(βᵀx)·σ(γᵀx) are fitted to the labels together, starting from a
-    constant e. The slopes of e are shrunk by √n: e leaves the constant where many rows ask for it, and does not take
-    over what a simple y cannot bend to.
+    constant e. A penalty that grows with √n keeps e constant unless many rows contradict that, so that e does not
+    absorb what a logistic y cannot fit.
 
-    *A shared climb.* Where the labels speak strongly for an e of its own, the two curves are y and e. Elsewhere no
-    label tells how the steepness along βᵀx divides between them. If the curve levels off at a height k well below 1,
-    labels are withheld from the surest positives too, and the climb is that of y. If it climbs to 1, positives hide
-    only lower down, so e climbs as well. So y(x) = σ(βᵀx)^(1−share) and e takes the rest, with a share of
-    2k⁴/(1 + 2k⁴).
+    *A shared steepness.* If there is strong evidence that e varies in its own way, the two curves are y and e. If not,
+    the labels do not show how much of the steepness along βᵀx belongs to y and how much to e. Let k be the height at
+    which the curve levels off. If k is well below 1, even the clearest positives often lack a label, and all of the
+    steepness is given to y. If k is near 1, the clearest positives are all labelled, so labelling probably follows the
+    class, and e gets a share of 2k⁴/(1 + 2k⁴): y(x) = σ(βᵀx)^(1−share), and e takes the rest.
 
-    *A balanced cut.* ``predict`` calls a row positive where y(x) is above the estimated share of positives, which
+    *A balanced threshold.* ``predict`` calls a row positive if y(x) is above the estimated share of positives, which
     maximises balanced accuracy.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="balanced"
-        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
-        accuracy.
+        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     ridge : float, default=1.0
-        The penalty ½·ridge·‖β‖² on the summed risk, each column counted in its standard deviation; the intercept is
-        free.
+        The penalty ½·ridge·‖β‖² on the summed risk, with columns in units of their standard deviation; the intercept is
+        not penalised.
     shrinkage : float, default=1.0
-        The penalty ½·shrinkage·√n·‖γ‖² on the slopes of e, counted likewise.
+        The penalty ½·shrinkage·√n·‖γ‖² on the slopes of e, in the same units.
     share : float, default=None
-        What part of the steepness along βᵀx belongs to e, from 0, which is the likelihood alone, to 0.95; None
-        decides by the evidence and the height in ``diagnosis_``.
+        The part of the steepness along βᵀx that e gets, from 0 (maximum likelihood) to 0.95. None chooses it from the
+        evidence and the height in ``diagnosis_``.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on; an empty list makes e constant. Whoever can name them
-        knows more than the labels tell: then e's slopes have the same ridge as y's, and nothing is shared unless
-        ``share`` says so.
+        The columns, by name or number, that e may depend on; an empty list makes e constant. Naming them adds what
+        labels cannot show: the slopes of e then have the same ridge as those of y, and no steepness is shared unless
+        ``share`` is given.
     solver : {"auto", "newton", "mm"}, default="auto"
         "auto" is "newton". Beyond 2 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
-        A search stops when the gradient of the mean risk, each column in its own unit, is nowhere above this.
+        A search stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000
-        At most this many steps of each search.
+        The largest number of steps in each search.
     random_state : int, RandomState instance or None, default=None
-        How the rows are halved for ``diagnosis_.stability``; nothing else is random.
+        Splits the rows into halves for ``diagnosis_.stability``; nothing else is random.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of y(x) = P(Y=1 | x) = σ(βᵀx)^(1−share).
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx)·σ(βᵀx)^share.
     diagnosis_ : Diagnosis
-        What the answer rests on: evidence for one way of labelling or another, the number of positives under each
-        reading, how far two halves of the rows agree. Print it; ``diagnosis_.details()`` explains the numbers.
-    prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
+        What the answer rests on: how labelling seems to work, the share of positives under other assumptions, and how
+        well two halves of the rows agree. Print it; ``diagnosis_.details()`` explains the numbers.
     n_iter_ : int
         Steps of the last search.
     converged_ : bool
         Whether both searches met ``tol``.
     risk_path_ : ndarray of shape (2,)
         The mean risk of the labels, penalties included: with e constant, and with e free.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     Notes
     -----
-    With ``decision="balanced"`` a row can be called positive though P(Y=1 | x) is below ½; set "posterior" where code
-    relies on the contrary.
+    With ``decision="balanced"`` a row can be called positive although P(Y=1 | x) is below ½. Use "posterior" if your
+    code expects otherwise.
 
     References
     ----------

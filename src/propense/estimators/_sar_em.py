@@ -31,77 +31,67 @@ from propense.estimators._description import EVERYTHING, Description
 
 __all__ = ["SAREM"]
 
-# The rounds looked at by the published rule for stopping.
+# The number of rounds in the published stopping rule.
 _WINDOW = 10
 
 
 class SAREM(BasePUClassifier):
-    """Expectation–maximisation: the class of each unlabelled row is expected, then both models are fitted to it.
+    """Expectation–maximisation with two models, one of the class and one of the label.
 
-    E-step: P(Y=1 | x, s), which is 1 on the labelled and h(x) = y(1−e)/(1−ye) elsewhere. M-step: y is fitted to these
-    soft classes, e to the labels with these as weights. With logistic models the rounds climb the likelihood of the
-    labels, s(x) = y(x)·e(x), as those of `LBE` do, which differs in where it starts.
+    E-step: P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye) elsewhere. M-step: y is fitted to these
+    soft classes, and e to the labels with these as weights. With logistic models each round raises the likelihood of
+    the labels under s(x) = y(x)·e(x). `LBE` does the same from another start.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, as in the paper, or at ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
     variant : {"em", "published"}, default="em"
-        "em" returns the y and e that the rounds come to. "published" repeats what made the numbers in the literature:
-        intercepts penalised too, y and e kept within [1e-4, 1 − 1e-4], the authors' rule for stopping, and for y a last
-        regression of the labelled, weighted by 1/e, against the unlabelled, weighted by 1. (It was meant to count the
-        labelled also as negatives with weight 1 − 1/e; the solver used dropped rows of negative weight.)
+        "em" returns the y and e to which the rounds converge. "published" repeats the computation behind the numbers in
+        the literature: intercepts are penalised too, y and e are kept within [1e-4, 1 − 1e-4], the authors' stopping
+        rule applies, and y comes from a last regression of the labelled rows, weighted by 1/e, against the unlabelled
+        rows, weighted by 1. (The labelled rows were also meant to count as negatives with weight 1 − 1/e, but the
+        authors' solver dropped rows of negative weight.)
     estimator, propensity_estimator : classifier, default=None
         What fits y and e: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
-        a pipeline that ends in one. It sees an array, without column names. One flexible enough to learn the labels by
-        heart finds no hidden positive (there is a warning): keep trees shallow. None is logistic regression, the
+        a pipeline that ends in one. It gets an array without column names. A classifier flexible enough to memorise the
+        labels finds no hidden positives, and `fit` warns: keep trees shallow. None means logistic regression, the
         authors' choice.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
+        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
     ridge, propensity_ridge : float, default=1.0
-        The penalties ½·ridge·‖coef‖² of the two logistic regressions; the intercepts are free in "em". 1 is
-        scikit-learn's C = 1, which the authors used.
+        The penalties ½·ridge·‖coef‖² of the two logistic regressions; the intercepts are not penalised in "em".
+        1 is scikit-learn's C = 1, which the authors used.
     max_iter : int, default=500
-        At most this many rounds.
+        The largest number of rounds.
     tol : float, default=None
-        When the rounds end. "em": when the gradient of the observed mean risk, each column in its own unit, is nowhere
-        above this; with an ``estimator`` or ``propensity_estimator``, when the expected classes change by no more on
-        average. None is 1e-7. "published": when over ten rounds e drifts by less, on average, and the expected
-        log-likelihood gains less. None is 1e-4.
+        When the rounds end. "em": when no entry of the gradient of the observed mean risk, each column in its own unit,
+        is above this; with an ``estimator`` or ``propensity_estimator``, when the expected classes change by no more
+        than this on average. None means 1e-7. "published": when, over ten rounds, e drifts by less than this on average
+        and the expected log-likelihood gains less. None means 1e-4.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx); not there with an ``estimator``.
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
-        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx); not there with a ``propensity_estimator``.
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
+        β of y(x) = P(Y=1 | x) = σ(βᵀx); missing if ``estimator`` is given.
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
+        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx); missing if ``propensity_estimator`` is given.
     estimator_, propensity_estimator_ : classifier
-        The fitted ``estimator`` and ``propensity_estimator``, where there are any.
-    prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
+        The fitted ``estimator`` and ``propensity_estimator``, if given.
     n_iter_ : int
         Rounds.
     converged_ : bool
-        Whether they ended by ``tol``, the last regressions at their minimum.
+        Whether the rounds met ``tol`` and the last regressions converged.
     risk_path_ : ndarray of shape (n_rounds,)
         After each round: in "em" the observed risk per row, ridges included, which never rises with logistic models; in
         "published" minus the expected log-likelihood per row, by which it stops.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     Notes
     -----
-    With logistic models the rounds of "em" are extrapolated (Anderson), and an extrapolation is kept only where it
-    does not raise the risk: the fixed points are those of plain EM, reached in tens of rounds instead of hundreds.
+    With logistic models the rounds of "em" are extrapolated (Anderson), and an extrapolation is kept only if it does
+    not raise the risk. The fixed points are those of plain EM, reached in tens of rounds instead of hundreds.
 
     References
     ----------
@@ -215,7 +205,7 @@ class SAREM(BasePUClassifier):
         )
 
     def _takes_negatives(self) -> bool:
-        # What the published variants did is what they are there to repeat.
+        # The published variant repeats a published computation, which had none.
         return self.variant == "em"
 
     def _complaint(self) -> str:

@@ -23,89 +23,79 @@ Vector = NDArray[np.float64]
 
 
 class SparseJoint(BasePUClassifier):
-    """Few columns for y(x) = σ(βᵀx), few for e(x) = σ(γᵀx): the joint risk of the labels with an ℓ1 penalty.
+    """Joint maximum likelihood with few columns for y and few for e, chosen by an ℓ1 penalty.
 
-    Minimises Qₙ(β, γ) + alpha·Σ dⱼ(fⱼ|βⱼ| + gⱼ|γⱼ|), where dⱼ is the standard deviation of column j, so that its unit
-    does not matter, and fⱼ, gⱼ ≤ 1 are lower for slopes that are steep in a first fit (the adaptive lasso). The
-    intercepts are free. The labels are observed, so alpha can be chosen by the risk on rows held out, from a path of
-    alphas each of which is searched for from its neighbour.
+    Minimises Qₙ(β, γ) + alpha·Σ dⱼ(fⱼ|βⱼ| + gⱼ|γⱼ|), where dⱼ is the standard deviation of column j, so that units do
+    not matter, and fⱼ, gⱼ ≤ 1 are lower for slopes that are steep in a first fit (the adaptive lasso). The intercepts
+    are not penalised. Labels are observed, so alpha can be chosen by the risk on held-out rows, from a path of alphas,
+    each search starting from its neighbour.
 
-    The labels show only the product y(x)·e(x), and with a large penalty that is explained best by y alone, e = 1. The
-    path therefore begins at an anchor: the joint minimiser, with a light ridge and from the naive y and e = ½, over the
-    columns that an ℓ1 logistic regression of the labels picks first. The minimum next to it is followed both ways, even
-    where one with e = 1 is lower. In the end the factor with steeper slopes, in standard deviations of the columns, is
-    called y, as in `JointMLE`: labelling is taken to be the flatter of the two.
+    The labels show only the product y(x)·e(x). With a large penalty y alone explains it best, with e = 1. The path
+    therefore begins at an anchor: the joint minimiser, with a light ridge and from the naive y and e = ½, over the
+    columns that an ℓ1 logistic regression of the labels picks first. The minimum next to it is followed in both
+    directions, even where a minimum with e = 1 is lower. In the end the factor with the steeper slopes, in standard
+    deviations of the columns, is called y, as in `JointMLE`: labelling is assumed to be the flatter of the two.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, which maximises accuracy, or at ``prior_``, which maximises balanced
-        accuracy.
+        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     alpha : float, default=None
-        The penalty on the mean risk. None chooses one of a path by the risk on rows held out.
+        The penalty on the mean risk. None chooses one from a path by the risk on held-out rows.
     variant : {"adaptive", "plain"}, default="adaptive"
-        "plain" is fⱼ = gⱼ = 1. It takes many columns that do not matter, or shrinks those that do.
+        "plain" sets fⱼ = gⱼ = 1. It keeps many columns that do not matter, or shrinks those that do.
     l1_ratio : float, default=1.0
         The share of the penalty that is ℓ1. The rest is ½·alpha·Σ dⱼ²(βⱼ² + γⱼ²): the elastic net.
     propensity_penalty : float, default=1.0
-        What the slopes of e pay beside those of y. Other than 1 it tells the two apart, and they are not exchanged.
+        The penalty on the slopes of e relative to those of y. A value other than 1 distinguishes the two, so they are
+        not exchanged.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
+        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
     n_alphas : int, default=50
-        How many alphas the path has.
+        The number of alphas on the path.
     eps : float, default=0.005
         The last alpha of the path as a share of the first, with which all slopes are 0.
     folds : int, default=5
-        In how many parts the rows are held out, one at a time; fewer where there are fewer different labelled rows,
-        and with one such row a warning and the largest alpha. Equal rows are held out together.
+        The number of parts that are held out in turn; fewer if there are fewer distinct labelled rows. With one such
+        row there is a warning, and alpha is the largest. Equal rows are held out together.
     selection : {"one_se", "min"}, default="one_se"
-        "min" has the lowest risk on the rows held out, "one_se" the largest alpha within one standard error of it.
+        "min" has the lowest risk on held-out rows, "one_se" is the largest alpha within one standard error of it.
     refit : bool, default=True
-        Whether the slopes that alpha leaves are fitted once more without the ℓ1 penalty, which has shrunk them: with
-        the ridge that ``l1_ratio`` makes of alpha, and at least ½·dⱼ²(βⱼ² + γⱼ²) on the summed risk. The path is not.
+        Whether the slopes that alpha leaves are fitted again without the ℓ1 penalty, which has shrunk them: with the
+        ridge that ``l1_ratio`` gives, and at least ½·dⱼ²(βⱼ² + γⱼ²) on the summed risk. The path is not refitted.
     tol : float, default=1e-8
-        A search stops when the smallest subgradient of the mean risk, each column in its own unit, is nowhere above it.
+        A search stops when no entry of the smallest subgradient of the mean risk, each column in its own unit, is above
+        this.
     max_iter : int, default=1000
-        At most this many steps for each alpha.
+        The largest number of steps for each alpha.
     random_state : int, RandomState instance or None, default=None
-        Which rows are held out together.
+        Draws the rows that are held out together.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of y(x) = P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
     alpha_ : float
-        The penalty that chose their columns.
+        The penalty that chose these columns.
     alphas_ : ndarray of shape (n_alphas,)
-        The path, descending; ``[alpha]`` where that is given.
+        The path, descending; ``[alpha]`` if that is given.
     path_features_ : ndarray of shape (n_used,)
         The columns, by number, that y or e uses anywhere on the path.
     coefs_path_, propensity_coefs_path_ : ndarray of shape (n_alphas, n_used)
         The slopes of those columns.
     intercepts_path_, propensity_intercepts_path_ : ndarray of shape (n_alphas,)
     held_out_risk_, held_out_se_ : ndarray of shape (n_alphas,)
-        The mean of Qₙ over the rows held out, and its standard error; NaN where alpha is given.
-    prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
+        The mean of Qₙ over the held-out rows, and its standard error; NaN if alpha is given.
     n_iter_ : int
         Steps of the search for ``alpha_``.
     converged_ : bool
         Whether they met ``tol``.
     risk_path_ : ndarray of shape (n_alphas,)
         The mean risk with its penalty, of each alpha.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     References
     ----------

@@ -25,67 +25,57 @@ __all__ = ["TM"]
 
 
 class TM(BasePUClassifier):
-    """Two models, one of the class and one of the label among likely positives, fitted in turn.
+    """Two models in turn: y on soft classes, e on the rows above a quantile of y.
 
-    The class model is a regression on every row as a positive with its current P(Y=1 | x, s) and as a negative with the
-    rest. The rows it then puts above a quantile of its own values on the labelled, at the level of the share of
-    labelled rows, are taken for positives together with the labelled; the label's regression on them is e(x).
+    The class model is fitted to every row twice: as a positive with weight P(Y=1 | x, s), its current estimate, and as
+    a negative with the remaining weight. The labelled rows, and the rows above a quantile of y over the labelled rows,
+    are then treated as positive. (The level of the quantile is the share of labelled rows.) The regression of the label
+    on these rows is e(x).
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        Where ``predict`` cuts P(Y=1 | x): at ½, as in the paper, or at ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
     estimator, propensity_estimator : classifier, default=None
         What fits y and e: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
-        a pipeline that ends in one. It sees an array, without column names. One flexible enough to learn the labels by
-        heart finds no hidden positive (there is a warning): keep trees shallow. None is logistic regression, the
+        a pipeline that ends in one. It gets an array without column names. A classifier flexible enough to memorise the
+        labels finds no hidden positives, and `fit` warns: keep trees shallow. None means logistic regression, the
         authors' choice.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on; None is all of them, and an empty list makes e constant.
+        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
     ridge, propensity_ridge : float, default=1.0
-        The penalties ½·ridge·‖coef‖² of the two logistic regressions; the intercepts are free. 1 is scikit-learn's
-        C = 1, which the paper used.
+        The penalties ½·ridge·‖coef‖² of the two logistic regressions; the intercepts are not penalised. 1 is
+        scikit-learn's C = 1, which the paper used.
     max_iter : int, default=100
-        At most this many rounds; 100 is the paper's.
+        The largest number of rounds; the paper used 100.
     tol : float, default=1e-7
         The rounds end when the estimated chance of a label, y(x)·e(x), changes by no more than this on average.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Unlabelled, labelled.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx); not there with an ``estimator``.
-    propensity_coef_ : ndarray of shape (1, n_features)
-    propensity_intercept_ : ndarray of shape (1,)
-        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx); not there with a ``propensity_estimator``.
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
+        β of y(x) = P(Y=1 | x) = σ(βᵀx); missing if ``estimator`` is given.
+    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
+        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx); missing if ``propensity_estimator`` is given.
     estimator_, propensity_estimator_ : classifier
-        The fitted ``estimator`` and ``propensity_estimator``, where there are any.
-    prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit.
-    label_frequency_ : float
-        The estimated c = P(S=1 | Y=1).
+        The fitted ``estimator`` and ``propensity_estimator``, if given.
     n_iter_ : int
         Rounds.
     converged_ : bool
-        Whether they ended by ``tol``, the last regressions at their minimum.
+        Whether the rounds met ``tol`` and the last regressions converged.
     risk_path_ : ndarray of shape (n_rounds,)
-        The joint risk Qₙ of y and e after each round. It may rise: the rounds minimise no single function.
+        The joint risk Qₙ of y and e after each round. It may rise: the rounds do not minimise a single function.
     positives_path_ : ndarray of shape (n_rounds,)
-        The share of rows taken for positives in each round.
-    doubts_ : tuple of Doubt
-        Reasons not to trust the fit, each with a ``kind`` and a ``message``; fit warns of every one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where the columns have names.
+        The share of rows treated as positive in each round.
+    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+        As in every estimator; see `BasePUClassifier`.
 
     Notes
     -----
-    Inside the rounds e(x) is not let fall below the last estimate of y(x)·e(x); what is returned as e(x) is the
-    regression itself. If nobody but the labelled is taken for positive, e(x) is set to 1.
+    Within the rounds e(x) is kept at or above the last estimate of y(x)·e(x); the e(x) returned is the regression
+    itself. If only the labelled rows are treated as positive, e(x) = 1.
 
-    ``sample_weight`` counts rows, here also in the quantile: let the weights be about 1 on average.
+    ``sample_weight`` also counts in the quantile, so weights should be about 1 on average.
 
     References
     ----------

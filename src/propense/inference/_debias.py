@@ -66,6 +66,6 @@ def log_odds_of(estimator: BasePUClassifier, at: Design | None) -> Vector:
     """
     parts = [logit(np.array([estimator.prior_, estimator.label_frequency_], dtype=np.float64))]
     if at is not None:
-        a, b = estimator._class_log_odds(at), estimator._propensity_log_odds(at)
+        a, b = estimator._posterior.log_odds(at), estimator._propensity.log_odds(at)
         parts += [at.bring(each) for each in (a, b, hidden_log_odds(a, b))]
     return np.asarray(np.clip(np.concatenate(parts), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))

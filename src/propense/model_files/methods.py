@@ -140,8 +140,8 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
         if name in _PREDICTORS:
             setattr(model, f"_{name}", _restore_predictor(type(model), name, value, p))
         elif name != "doubts_":
-            kind: Any = model.description.keeps.get(name)
-            setattr(model, name, kind(**value) if is_dataclass(kind) else value)
+            made: Any = model.description.keeps.get(name)
+            setattr(model, name, made(**value) if isinstance(made, type) and is_dataclass(made) else value)
 
 
 def _is_table(value: Any, p: int) -> bool:
