@@ -69,10 +69,11 @@ def test_a_method_takes_sixty_lines_at_most():
 
 
 def test_it_is_listed(folder):
-    status, out, _ = call("methods", "--import", "elkan_noto", cwd=folder, COLUMNS="200")
+    status, out, _ = call("methods", NAME, cwd=folder)
     assert status == 0
-    assert NAME in out
+    assert out.startswith(f"{NAME} (ElkanNoto): Labels given at random")
     assert "Every positive row has the same chance of a label." in " ".join(out.split())
+    assert NAME in call("methods", cwd=folder, COLUMNS="200")[1]
 
 
 def test_a_table_is_fitted_reported_saved_and_scored_by_it(folder):
@@ -83,7 +84,7 @@ def test_a_table_is_fitted_reported_saved_and_scored_by_it(folder):
     assert "ElkanNoto" in page
     assert "Learning classifiers from only positive and unlabeled data" in page
     assert "Every positive row has the same chance of a label." in page
-    assert call("score", "clinic.csv", "--model", "m.propense", "--out", "s.csv", cwd=folder)[0] == 0
+    assert call("score", "clinic.csv", "--model", "m.propense", "--out", "s.csv", "--method", NAME, cwd=folder)[0] == 0
     assert "elkan_noto.ElkanNoto" in call("inspect", "m.propense", cwd=folder)[1]
 
 

@@ -1,6 +1,5 @@
 """`propense fit`, `score`, `inspect` and `methods`: fit models to tables, and use them."""
 
-import importlib
 import os
 import sys
 import tomllib
@@ -103,7 +102,7 @@ def fit(
         from propense.report import check_extra
 
         check_extra()
-    import_modules(None)
+    _find_method(method)
     options = FitOptions(
         label=label,
         positive=positive,
@@ -134,9 +133,8 @@ def score(
         typer.Option("--top", min=1, help="Write only this many unlabelled rows, the most likely positives first."),
     ] = None,
     decimal: Decimal = None,
-    modules: Annotated[
-        list[str] | None,
-        typer.Option("--import", help="The module of the model's method, if that is one of your own. May be repeated."),
+    method: Annotated[
+        str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
     ] = None,
 ) -> None:
     """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
@@ -145,7 +143,8 @@ def score(
 
     from propense.tables import TableFile, score_file
 
-    import_modules(modules)
+    if method is not None:
+        _find_method(method)
     fitted = _load(model)
     source = TableFile(table)
     _keep_apart([table, model], {"--out": out})
@@ -184,44 +183,56 @@ def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model f
 
 
 def methods(
-    modules: Annotated[
-        list[str] | None,
-        typer.Option("--import", help="A module whose methods to list too. May be repeated."),
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Describe this method only: a name of the list, or your own class."),
     ] = None,
 ) -> None:
-    """List the methods: the name to pass to propense fit or to write in a study plan, and what each assumes."""
+    """List the methods by the names that propense fit and study plans use, or describe one of them."""
     from rich.console import Console
     from rich.table import Table as Shown
 
     from propense.estimators import known_methods
     from propense.estimators._description import summary
 
-    import_modules(modules)
-    shown = Shown(show_lines=True)
-    for head in ("method", "class"):
-        shown.add_column(head, no_wrap=True)
-    for head in ("what it does, and what it assumes", "takes"):
-        shown.add_column(head)
-    for name, (method, parameters) in known_methods().items():
-        about = method.description
-        if parameters:
-            words = f"The same with {', '.join(f'{key}={value!r}' for key, value in parameters.items())}."
-        else:
-            needs = [f"Needs {about.needs}."] if about.needs else []
-            words = " ".join([summary(method), *needs]) + "".join(f"\n- {each}" for each in about.assumes)
-        shown.add_row(name, method.__name__, words, ", ".join(about.takes))
-    Console(markup=False).print(shown)
+    console = Console(markup=False, highlight=False)
+    if name is not None:
+        console.print(*_describe_method(name), sep="\n")
+        return
+    shown = Shown()
+    for head in ("method", "what it does"):
+        shown.add_column(head, no_wrap=head == "method")
+    for each, (method, parameters) in known_methods().items():
+        variant = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
+        shown.add_row(each, f"{method.__name__}({variant})" if variant else summary(method).replace("`", ""))
+    console.print(shown)
+    print("propense methods NAME describes one: its assumptions, what it takes, its parameters, its paper.")
 
 
-def import_modules(names: list[str] | None) -> None:
-    """Import modules of the user's own, from the current folder too, so that their methods are known."""
+def _describe_method(name: str) -> list[str]:
+    """What a method says about itself, in lines."""
+    from propense.estimators._description import reference, summary
+
+    method, parameters = _find_method(name)
+    about = method.description
+    facts = {
+        "y and e are separated by": about.separates,
+        "assumes": "".join(f"\n  - {each}" for each in about.assumes),
+        "needs": about.needs,
+        "takes": ", ".join(about.takes),
+        "parameters": ", ".join(f"{key}={value!r}" for key, value in method(**parameters).get_params().items()),
+        "reference": reference(method),
+    }
+    said = [f"{words}: {value}".replace(": \n", ":\n") for words, value in facts.items() if value]
+    return [f"{name} ({method.__name__}): {summary(method).replace('`', '')}", *said]
+
+
+def _find_method(name: str) -> Any:
+    """The method of a name; the module of a class of the user's own is looked for in this folder too."""
+    from propense.estimators import find_method
+
     sys.path.insert(0, os.getcwd())
-    for name in names or []:
-        try:
-            importlib.import_module(name)
-        except Exception as error:
-            # A module of the user's own may fail in any way.
-            raise InvalidOption(f"--import {name}: {type(error).__name__}: {error}.") from None
+    return find_method(name)
 
 
 def _fit(source: Any, options: "FitOptions", dask: str | None) -> "TableFit":

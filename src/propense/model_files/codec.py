@@ -215,7 +215,11 @@ def _build(description: Any, *, fitted: bool = True) -> Any:
     kinds = _kinds()
     if not isinstance(name, str) or name not in kinds or not isinstance(parameters, dict):
         # Nothing is imported by a name that a file gives.
-        hint = ". If it is a method of your own, import its module first" if "." in str(name) else ""
+        hint = (
+            ". If it is a class of your own, import its module first (propense score --method)"
+            if "." in str(name)
+            else ""
+        )
         raise ModelFileError(f"it holds a {str(name)[:80]!r}, which is no part of a model here{hint}")
     if ("fitted" in description) is not fitted:
         raise ModelFileError(f"it holds a {name} that is {'not ' if fitted else ''}fitted")
