@@ -14,14 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from propense.plots import FrequencyDisplay
-from propense.study import METHODS, Ledger, Study, run
+from propense.study import PAPER_METHODS, Ledger, Study, run
 from propense.study.summaries import summarise
 
 study = Study(
     datasets=("wdbc",),
     mechanisms=("S2",),
     frequencies=(0.1, 0.3, 0.5, 0.7, 0.9),
-    methods=tuple(METHODS[name] for name in ("oracle", "naive", "pglin", "jerm")),
+    methods=tuple(PAPER_METHODS[name] for name in ("oracle", "naive", "pglin", "jerm")),
     repeats=3,
     protocol="clean",
 )
