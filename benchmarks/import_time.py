@@ -1,4 +1,4 @@
-"""The time to import propense, next to that of scikit-learn's linear models, which it needs anyway.
+"""The time to import propense, next to that of scikit-learn's linear models, which its estimators need at first use.
 
 Run: ``python benchmarks/import_time.py`` (a few seconds).
 """
