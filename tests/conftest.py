@@ -11,6 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import importlib.util
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from clinic import make_clinic
-from propense import JERM, LBE, SAREM, JointMLE, KnownPropensity, SparseJoint
+from propense import JERM, LBE, SAREM, JointMLE, KnownPropensity, SparseJoint, scar_test
 from propense._designs import as_design
 from propense.estimators import known_methods
 
@@ -126,6 +127,14 @@ def fit(model, X, y, **rows):
     return model.fit(X, y, **rows)
 
 
+def in_few_rounds(model, rounds=10):
+    """The same method with at most this many rounds, where what is tested is the same in each."""
+    options = model.get_params()
+    if "max_iter" in options and (options["max_iter"] is None or options["max_iter"] > rounds):
+        model.set_params(max_iter=rounds)
+    return model
+
+
 def coarse(values):
     """Rounded to multiples of 1/64: exact in float32, and far from special."""
     return np.round(np.asarray(values) * 64) / 64
@@ -164,6 +173,14 @@ def reference_files():
 def load_problem(path):
     with np.load(path) as arrays:
         return Problem(**{name: arrays[name] for name in Problem.__dataclass_fields__})
+
+
+@pytest.fixture(scope="module")
+def few_simulations():
+    """19 simulations of labels at random where the test is passed through, not tested: they take most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("propense.tables.scar.scar_test", partial(scar_test, n_simulations=19))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from propense.model_files.codec import build_model, describe_model
 from propense.tables import Label, fit_table
 
 FIXTURES = Path(__file__).parent / "fixtures"
+pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
 @pytest.mark.parametrize("method", TABLE_METHODS)
@@ -42,6 +43,11 @@ def test_what_is_told_of_it_is_of_the_table(clinic, tmp_path):
     assert (facts["method"], facts["label"], facts["id"]) == ("PUClassifier", "reported = yes", None)
     assert facts["kinds"] == {c.name: c.kind for c in found.schema.columns}
     assert facts["about"] == {"table": "clinic"}
+
+
+@pytest.fixture(scope="module")
+def description(clinic):
+    return describe_model(fit_table(clinic, "reported", id="patient", method="naive").model)
 
 
 def spoilt(description, key, value):
@@ -72,8 +78,7 @@ def spoilt(description, key, value):
         ("more", 1),
     ],
 )
-def test_nonsense_is_no_model_of_a_table(clinic, key, value):
-    description = describe_model(fit_table(clinic, "reported", id="patient", method="naive").model)
+def test_nonsense_is_no_model_of_a_table(description, key, value):
     assert build_model(description).label == Label("reported", "yes")
     with pytest.raises(ModelFileError):
         build_model(spoilt(description, key, value))
@@ -95,8 +100,7 @@ def test_nonsense_is_no_model_of_a_table(clinic, key, value):
         ("code", "import os"),
     ],
 )
-def test_a_preparation_of_other_columns_is_refused(clinic, name, value):
-    description = describe_model(fit_table(clinic, "reported", id="patient", method="naive").model)
+def test_a_preparation_of_other_columns_is_refused(description, name, value):
     preparation = spoilt(description["preparation"], name, value)
     with pytest.raises(ModelFileError, match=r"model of a table that (prepares other|does not prepare)"):
         build_model(spoilt(description, "preparation", preparation))

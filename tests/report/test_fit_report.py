@@ -15,6 +15,7 @@ from propense.report import gather_fit, render_fit, report_fit
 from propense.tables import fit_table
 
 SECTIONS = ["how-many", "warnings", "groups", "review", "naive", "assumptions", "cite", "details"]
+pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ from propense.datasets import make_double_logistic
 from propense.errors import InvalidInput, InvalidLabels, InvalidOption, InvalidTable, NoLabelledInstances
 from propense.tables import FitOptions, TableFile, fit_table, summarise_estimator
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
 
 @pytest.fixture(scope="module")
 def found(clinic):

@@ -11,6 +11,7 @@ from propense.tables import FitOptions, TableFolder, fit_folder, fit_table
 dask = pytest.importorskip("dask")
 
 OPTIONS = FitOptions("reported", id="patient", method="pglin")
+pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
 @pytest.fixture

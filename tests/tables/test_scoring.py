@@ -8,6 +8,8 @@ from pyarrow import csv, parquet
 from propense.errors import InvalidLabels, InvalidOption, InvalidTable
 from propense.tables import TableFile, files, fit_table, score_file
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
 
 @pytest.fixture(scope="module")
 def found(clinic):
