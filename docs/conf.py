@@ -45,6 +45,8 @@ sphinx_gallery_conf = {
 }
 # An example that warns is an example to repair.
 warnings.simplefilter("error", UserWarning)
+# A doubt about a fit is a finding: two examples show where JERM goes wrong, and say so.
+warnings.simplefilter("ignore", propense.errors.DoubtfulFit)
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"propense {version}"
