@@ -1,4 +1,4 @@
-"""How often 95 % intervals contain the truth, where the model holds and where it does not.
+"""How often 95% intervals contain the truth, where the model holds and where it does not.
 
 Four standard normal columns; y(x) depends on the first two, e(x) on the last two, unless stated otherwise. Coverage
 in percent; for y, e and h the mean over twenty fixed rows. The true prevalence is that of the population.

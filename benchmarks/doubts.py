@@ -158,16 +158,16 @@ def main() -> None:
         fine = case.method if case.fine is None else case.fine
         parts = measured(case.method, case.bad), measured(fine, case.sound)
         heard, wrong = (100 * np.mean([kind in kinds for kinds, _ in found]) for found in parts)
-        print(f"| `{kind}` | {heard:.0f} % | {wrong:.0f} % |", flush=True)
+        print(f"| `{kind}` | {heard:.0f}% | {wrong:.0f}% |", flush=True)
     truth = [make_double_logistic(2000, P, random_state=seed).positive.mean() for seed in range(options.draws)]
     print("\n| method | any doubt | which | error of `prior_` |\n| --- | ---: | --- | ---: |")
     for name, method in METHODS.items():
         said = measured(method, good)
         some = 100 * np.mean([bool(kinds) for kinds, _ in said])
         counts = {kind: 100 * np.mean([kind in kinds for kinds, _ in said]) for kind in CASES}
-        words = ", ".join(f"`{kind}` {count:.0f} %" for kind, count in counts.items() if count > 0)
+        words = ", ".join(f"`{kind}` {count:.0f}%" for kind, count in counts.items() if count > 0)
         error = np.median([prior - true for (_, prior), true in zip(said, truth, strict=True)])
-        print(f"| {name} | {some:.0f} % | {words or '–'} | {error:+.2f} |", flush=True)
+        print(f"| {name} | {some:.0f}% | {words or '–'} | {error:+.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How good a model each scorer selects, by cross-validation on labels alone, on data with a known truth.
 
 Problems: double-logistic data (1 000 rows; e on other features than y, or following the class score) and tables from
-`PROPENSE_DATA`, 70 % of their rows to fit, half of the positives labelled by each mechanism. In each problem every
+`PROPENSE_DATA`, 70% of their rows to fit, half of the positives labelled by each mechanism. In each problem every
 candidate, with both decisions, is scored by 3-fold cross-validation; the best by a scorer is fitted to all rows and
 judged on other rows by its true balanced accuracy. Run: ``python benchmarks/scorers.py [--seeds 2] [--jobs 1]``.
 """

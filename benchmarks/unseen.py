@@ -2,7 +2,7 @@
 
 Data that scikit-learn bundles or generates: tumours, wine, digits, irises, clusters, moons. Labels follow S1, S2 or S4;
 or jump or peak along the class score; or jump, peak or rise steeply along a random direction; or mix score and
-direction. c = .4; 30 % of the rows are held out; columns are standardised; the threshold is the prior.
+direction. c = .4; 30% of the rows are held out; columns are standardised; the threshold is the prior.
 """
 
 import argparse

@@ -57,8 +57,8 @@ def test_a_fit_prints_its_summary(folder, tmp_path, clinic):
     words = " ".join(out.split())
     assert "clinic.csv: 600 rows" in words
     assert f"{found.labelled.sum()} labelled (reported = yes). numbers: age, bmi true/false: smoker" in words
-    assert f"{found.expected.sum():,.0f} ({100 * found.expected.mean():.0f} %)" in words
-    assert f"{100 * found.estimator.label_frequency_:.0f} %" in words
+    assert f"{found.expected.sum():,.0f} ({100 * found.expected.mean():.0f}%)" in words
+    assert f"{100 * found.estimator.label_frequency_:.0f}%" in words
     assert "Which groups are under-labelled?" in words
     assert "sex" in words
     assert f"Wrote the model {model}." in out

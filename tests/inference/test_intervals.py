@@ -247,9 +247,7 @@ def test_without_rows_there_are_two_intervals_and_a_sentence(data, model):
     found = intervals(model, data.X, data.labelled, how="sandwich")
     assert isinstance(found, Intervals)
     assert found.posterior is found.propensity is found.hidden is None
-    assert str(found).startswith(
-        f"{100 * model.prior_:.1f} % of rows are positive (95 % interval {100 * found.prior.low:.1f} to "
-    )
+    assert str(found).startswith(f"{model.prior_:.1%} of rows are positive (95% interval {found.prior.low:.1%} to ")
     assert str(found).endswith("From sandwich standard errors.")
     wider = intervals(model, data.X, data.labelled, how="sandwich", confidence=0.99)
     assert wider.prior.low < found.prior.low < found.prior.high < wider.prior.high

@@ -131,7 +131,7 @@ def test_that_some_positives_hide_tells_labels_that_favour_clear_ones(rng):
     result = scar_test(data.X, labelled, **asked)
     assert result.p_value == 0.05
     assert result.label_frequency == pytest.approx(0.8)
-    assert "or more than 80 % of the positives are labelled" in str(result)
+    assert "or more than 80% of the positives are labelled" in str(result)
     assert scar_test(data.X, labelled, most_labelled=1.0, **asked).p_value > 0.05
 
 
@@ -148,7 +148,7 @@ def test_labels_at_random_are_seldom_called_otherwise(rng, known):
     for _ in range(12):
         X, labelled, prior = labels(rng, "S1", n=400)
         found.append(scar_test(X, labelled, prior=prior if known else None, n_simulations=19, random_state=0).p_value)
-    # Of twelve uniform p-values, three or more at .05 or below have a chance of 2 %, a mean outside of 0.03 %.
+    # Of twelve uniform p-values, three or more at .05 or below have a chance of 2%, a mean outside of 0.03 %.
     assert np.count_nonzero(np.array(found) <= 0.05) <= 2
     assert 0.2 < np.mean(found) < 0.8
 

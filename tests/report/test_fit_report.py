@@ -45,7 +45,7 @@ def test_the_numbers_are_those_of_the_fit(found, page):
     words = " ".join(re.sub("<[^>]+>", "", page).split())
     share = 100 * found.labelled.sum() / expected
     assert f"About {expected:,.0f} of 600 rows are positive." in words
-    assert f"{found.labelled.sum()} of them are labelled, which is {share:.0f} % of the positives." in words
+    assert f"{found.labelled.sum()} of them are labelled, which is {share:.0f}% of the positives." in words
     unlabelled = np.flatnonzero(~found.labelled)
     first = unlabelled[np.argmax(found.scores.hidden[unlabelled])]
     assert f'<th scope="row">p{first}</th><td>{found.scores.hidden[first]:.3f}</td>' in page

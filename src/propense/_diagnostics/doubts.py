@@ -50,7 +50,7 @@ class Doubt:
 _NAME_COLUMNS = "Pass the columns that labelling may depend on as propensity_features"
 _PENALISE = "Raise the penalty on the propensity (propensity_ridge, shrinkage or ridge), or pass propensity_features."
 
-# With 30 labels their rate, and with it prior_·label_frequency_, is known to ±1.96/√30 = ±36 %; no estimate is better.
+# With 30 labels their rate, and with it prior_·label_frequency_, is known to ±1.96/√30 = ±36%; no estimate is better.
 _FEW = 30
 
 
@@ -101,7 +101,7 @@ def unexplained(fit: FitStatistics) -> str | None:
     )
 
 
-# Two standard errors, one-sided 2.3 %. The model was fitted to the labels it is tested on, which makes the test
+# Two standard errors, one-sided 2.3%. The model was fitted to the labels it is tested on, which makes the test
 # cautious: where the model is true, z is nearly always below 1.
 _STRAY = 2.0
 
@@ -230,7 +230,7 @@ def all_likely(share: float, advice: str) -> str | None:
     )
 
 
-# Two starts are in one 95 % region if twice their log-likelihoods differ by less than this (χ² of one degree); they
+# Two starts are in one 95% region if twice their log-likelihoods differ by less than this (χ² of one degree); they
 # give different answers if their y(x) differ by more than this on average.
 _NEAR_BEST, _APART = 3.84, 0.05
 

@@ -165,7 +165,7 @@ def _monitor(sample: Sample, learners: Learners) -> _Monitor:
 class _LogisticMonitor:
     """Measures the gradient of the observed risk, and extrapolates the rounds (Anderson 1965).
 
-    Plain EM nears its fixed point by a constant share per round, here often 1 %. The moves of the last few rounds
+    Plain EM nears its fixed point by a constant share per round, here often 1%. The moves of the last few rounds
     predict the point at which a round would move nothing. It is used only if the risk there is no higher, so the path
     still never rises.
     """

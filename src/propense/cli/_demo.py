@@ -55,7 +55,7 @@ class Demo:
 
 
 def run_demo(seed: int) -> Demo:
-    """Split the data, label 30 % of the malignant training rows (mechanism S2), fit, and score on the held-out rows."""
+    """Split the data, label 30% of the malignant training rows (mechanism S2), fit, and score on the held-out rows."""
     data = load_breast_cancer()
     malignant = data.target == 0
     rows, rows_test = train_test_split(np.arange(len(malignant)), random_state=seed)

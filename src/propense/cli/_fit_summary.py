@@ -41,7 +41,7 @@ def _estimates(found: TableFit) -> Table:
     table.add_column("naive: unlabelled = negative", justify="right")
     table.add_column(type(estimator).__name__, justify="right")
     table.add_row("positive rows, estimated", _share(labelled, n), _share(estimator.prior_ * n, n))
-    table.add_row("positives that are labelled", "100 %", _percent(estimator.label_frequency_))
+    table.add_row("positives that are labelled", "100%", _percent(estimator.label_frequency_))
     table.add_row("positives without a label", "0", f"{found.counts.hidden:,.0f}")
     cuts = [_percent(model.prior_ if balanced else 0.5) for model in (found.naive, estimator)]
     counts = found.counts.naive_positive, found.counts.positive
@@ -66,8 +66,8 @@ def _under_labelled(groupings: list[Grouping], overall: float) -> Table:
 
 
 def _share(count: float, of: int) -> str:
-    return f"{count:,.0f} ({100 * count / of:.0f} %)"
+    return f"{count:,.0f} ({count / of:.0%})"
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{share:.0%}"

@@ -58,7 +58,7 @@ class Intervals:
         c = P(S=1 | Y=1).
     posterior, propensity, hidden : Interval or None
         y(x) = P(Y=1 | x), e(x) = P(S=1 | Y=1, x) and h(x) = P(Y=1 | x, S=0) of each row of ``at``, each on its own:
-        95 % of the rows should lie in their intervals, which does not mean that all do in 95 % of samples.
+        95% of the rows should lie in their intervals, which does not mean that all do in 95% of samples.
     how : str
     confidence : float
     n_resamples, failed, unconverged : int
@@ -86,9 +86,9 @@ class Intervals:
             said = " and ".join(f"{count} {what}" for count, what in faults if count)
             source += f", of which {said}" if said else ""
         return (
-            f"{100 * prior.estimate:.1f} % of rows are positive ({100 * self.confidence:g} % interval "
-            f"{100 * prior.low:.1f} to {100 * prior.high:.1f} %), and {100 * frequency.estimate:.1f} % of the "
-            f"positives are labelled ({100 * frequency.low:.1f} to {100 * frequency.high:.1f} %). From {source}."
+            f"{prior.estimate:.1%} of rows are positive ({100 * self.confidence:g}% interval "
+            f"{prior.low:.1%} to {prior.high:.1%}), and {frequency.estimate:.1%} of the "
+            f"positives are labelled ({frequency.low:.1%} to {frequency.high:.1%}). From {source}."
         )
 
 
@@ -155,8 +155,8 @@ def intervals(
     >>> model = JointMLE(propensity_features=[3, 4, 5], random_state=0).fit(data.X, data.labelled)
     >>> found = intervals(model, data.X, data.labelled, how="sandwich", at=data.X[:2])
     >>> print(found)  # doctest: +NORMALIZE_WHITESPACE
-    45.1 % of rows are positive (95 % interval 41.9 to 49.2 %), and 56.5 % of the positives are labelled (51.2 to
-    60.6 %). From sandwich standard errors.
+    45.1% of rows are positive (95% interval 41.9% to 49.2%), and 56.5% of the positives are labelled (51.2% to
+    60.6%). From sandwich standard errors.
     """
     _check(estimator, how=how, n_resamples=n_resamples, random_state=random_state, confidence=confidence)
     sample = _read(estimator, X, y, sample_weight, propensity)

@@ -87,7 +87,7 @@ class ScarTest:
         words = f"Labels may have been given at random among the positives (SCAR). {simulations} This does not prove it"
         if self.prior is not None:
             return f"{words}."
-        rows, labelled = (f"{100 * share:.0f} %" for share in (self.prevalence, self.label_frequency))
+        rows, labelled = (f"{share:.0%}" for share in (self.prevalence, self.label_frequency))
         labelled = "nearly all" if self.label_frequency > 0.99 else labelled
         return (
             f"{words}: labels that favour the clearest positives look the same unless the share of positives is known. "
@@ -103,7 +103,7 @@ class ScarTest:
         # The labels would be nearly all the positives: only this assumption speaks against that.
         if self.most_labelled == 1.0 or self.label_frequency < self.most_labelled - 1e-9:
             return ""
-        return f", or more than {100 * self.most_labelled:.0f} % of the positives are labelled"
+        return f", or more than {self.most_labelled:.0%} of the positives are labelled"
 
     def __str__(self) -> str:
         return self.sentence()

@@ -197,7 +197,7 @@ def _naive_comparison(found: TableFit) -> Grid:
     both = int((found.positive & found.naive_positive).sum())
     lines = [
         ["estimated positives", _count_of(labelled, n), _count_of(float(found.expected.sum()), n)],
-        ["share of positives labelled", "100 %", _percent(labelled / float(found.expected.sum()))],
+        ["share of positives labelled", "100%", _percent(labelled / float(found.expected.sum()))],
         ["rows classified as positive", f"{int(found.naive_positive.sum()):,}", f"{int(found.positive.sum()):,}"],
         ["classified as positive by both", f"{both:,}", f"{both:,}"],
     ]
@@ -248,7 +248,7 @@ _KINDS = {"number": "numbers", "truth": "true/false", "category": "categories"}
 
 
 def _percent(share: float) -> str:
-    return "–" if np.isnan(share) else f"{100 * share:.0f} %"
+    return "–" if np.isnan(share) else f"{share:.0%}"
 
 
 def _count_of(count: float, of: int) -> str:
