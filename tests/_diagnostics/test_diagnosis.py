@@ -15,7 +15,7 @@ PRIORS = {"constant": 0.31, "free": 0.32, "proportional": 0.43, "shared": 0.44}
         (11, 0, 0.5, "own features", "Labelling seems to depend on the features"),
         (11, -0.9, 0.5, "falling", "the less often"),
         (9, -0.9, 0.85, "class score", "rarer among less clear ones"),
-        (-3, 0, 0.8, "constant", "No clear pattern in the labelling was found"),
+        (-3, 0, 0.8, "constant", "No labelling pattern is strong enough to rely on"),
         (0, 0, 1.0, "complete", "The class of every row is known."),
     ],
 )

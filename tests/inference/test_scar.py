@@ -173,7 +173,7 @@ def test_words_promise_no_proof(small):
     X, labelled, prior = small
     for known, more in (
         (None, "unless the share of positives is known. If labels were given at random, "),
-        (prior, "does not prove it."),
+        (prior, "does not prove they were."),
     ):
         result = scar_test(X, labelled, prior=known, n_simulations=19, random_state=0)
         assert result.p_value > 0.05

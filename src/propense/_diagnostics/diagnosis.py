@@ -21,7 +21,7 @@ _FOUND = {
     "own features": "Labelling seems to depend on the features, in a different way from the class.",
     "falling": "The clearer a positive, the less often it seems to be labelled.",
     "class score": "The clearest positives are nearly all labelled; labels are probably rarer among less clear ones.",
-    "constant": "No clear pattern in the labelling was found; even clear positives can be unlabelled.",
+    "constant": "No labelling pattern is strong enough to rely on; even clear positives can be unlabelled.",
     "complete": "The class of every row is known.",
 }
 
@@ -101,7 +101,7 @@ priors: share of positive rows under each assumption.
   free: {self.priors["free"]:.1%}. The propensity varies with the features as fitted.
   proportional: {self.priors["proportional"]:.1%}. The propensity gets half of the rise (share = 0.5).
   shared: {self.priors["shared"]:.1%}. The model in use, with the share above.
-stability: {agree}. Share of rows on which models fitted to two halves of the data agree."""
+stability: {agree}. Share of rows for which models fitted to two halves of the data give the same prediction."""
 
     def __str__(self) -> str:
         lines = [_FOUND[self.labelling], f"Estimated share of positive rows: {self.priors['shared']:.1%}."]
@@ -109,5 +109,6 @@ stability: {agree}. Share of rows on which models fitted to two halves of the da
             others = [prior for name, prior in self.priors.items() if name != "shared"]
             lines.append(f"Other assumptions about the labelling would give {min(others):.1%} to {max(others):.1%}.")
         if not math.isnan(self.stability):
-            lines.append(f"Models fitted to two halves of the rows agree on {self.stability:.1%} of the rows.")
+            same = f"{self.stability:.1%} of the rows"
+            lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
         return "\n".join(lines)

@@ -125,7 +125,7 @@ class PUClassifier(BasePUClassifier):
     Labelling seems to depend on the features, in a different way from the class.
     Estimated share of positive rows: 49.4%.
     Other assumptions about the labelling would give 33.5% to 62.4%.
-    Models fitted to two halves of the rows agree on 90.9% of the rows.
+    Models fitted to two halves of the rows give the same prediction for 90.9% of the rows.
     """
 
     description: ClassVar[Description] = Description(

@@ -75,16 +75,16 @@ class ScarTest:
         """What p shows, and what it does not show."""
         count = int((self.simulated >= self.statistic).sum())
         simulations = (
-            f"Random labels depended on the features as much in {count} of {len(self.simulated)} simulations "
-            f"(p = {self.p_value:.3f})."
+            f"In {count} of {len(self.simulated)} simulations with labels given at random, the labels depended on the "
+            f"features as strongly as here (p = {self.p_value:.3f})."
         )
         if self.p_value <= _LEVEL:
             return (
-                f"Labels were probably not given at random among the positives (SCAR). {simulations} So the chance of "
-                f"a label depends on the features, or being positive does so in a way that is not logistic"
+                f"Labels were probably not given at random among the positives. {simulations} Either the chance of a "
+                f"label depends on the features, or the logistic model of being positive is too simple"
                 f"{self._assumption()}."
             )
-        words = f"Labels may have been given at random among the positives (SCAR). {simulations} This does not prove it"
+        words = f"Labels may have been given at random among the positives. {simulations} That does not prove they were"
         if self.prior is not None:
             return f"{words}."
         rows, labelled = (f"{share:.0%}" for share in (self.prevalence, self.label_frequency))
