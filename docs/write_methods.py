@@ -23,13 +23,24 @@ METHODS.sort(key=lambda method: (method.description.name in ("naive", "oracle"),
 
 
 def readme(method: type[BasePUClassifier]) -> dict[str, str]:
-    """A line of the README's table: class, names, what it is, from which paper."""
+    """A line of the README's table: class, names, what it does."""
     names = [name for name, (each, _) in known_methods().items() if each is method]
     return {
         "class": f"`{method.__name__}`",
         "name": ", ".join(f"`{name}`" for name in names),
-        "what it does": " ".join(filter(None, [summary(method), reference(method)])),
+        "what it does": summary(method).replace("``", "`"),
     }
+
+
+def papers() -> str:
+    """The papers that the methods cite, each with its methods."""
+    cited: dict[str, list[str]] = {}
+    for method in METHODS:
+        # A paper begins with the initial of an author, after a full stop, and ends with a year; a remark may follow.
+        for paper in re.split(r"(?<=\.) (?=[A-Z]\. \w+[,.])", reference(method)):
+            if found := re.match(r".*?\d{4}\.", paper):
+                cited.setdefault(found[0], []).append(f"`{method.__name__}`")
+    return "\n".join(f"- {', '.join(methods)}: {paper}" for paper, methods in cited.items())
 
 
 def overview(method: type[BasePUClassifier]) -> dict[str, str]:
@@ -61,7 +72,7 @@ def summaries() -> str:
 
 
 LISTS = {
-    ROOT / "README.md": table(readme),
+    ROOT / "README.md": f"{table(readme)}\n\nThe papers:\n\n{papers()}",
     ROOT / "docs" / "methods.md": table(overview),
     ROOT / "docs" / "reference" / "estimators.rst": summaries(),
 }

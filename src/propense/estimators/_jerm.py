@@ -29,7 +29,7 @@ _FEWEST, _FALLBACK = 10, 9
 
 
 class JERM(BasePUClassifier):
-    """Joint empirical risk minimisation: y and e are fitted in turn, and spies find the likely positives.
+    """Joint empirical risk minimisation: fits y and e in turn, guided by the unlabelled neighbours of labelled rows.
 
     Each round fits y(x) = σ(βᵀx) with e held: β minimises the joint risk of the labels, whose chance is y(x)·e(x).
     Spies then select the rows that are probably positive, P̂, and e(x) = σ(γᵀx) is the logistic regression of the label

@@ -40,7 +40,7 @@ def _are_starts(value: Any, p: int) -> bool:
 
 
 class JointMLE(BasePUClassifier):
-    """Joint maximum likelihood: y and e at once, from several starts, with a ridge or in an ℓ1 ball.
+    """Joint maximum likelihood: fits y and e at once, from several starting points, and shows whether they agree.
 
     The labels show only the product of y(x) = σ(βᵀx) and e(x) = σ(γᵀx), in which the two can be exchanged. The
     minimiser of Qₙ(β, γ), the risk of the labels, is searched for from several starts. The factor whose slopes have the

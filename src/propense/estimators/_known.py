@@ -24,7 +24,7 @@ __all__ = ["KnownPropensity"]
 
 
 class KnownPropensity(LogisticClassifier):
-    """Only y is fitted, because the propensity of every row is known: ``fit(X, y, propensity=e)``.
+    """Fits only y: the propensity of every row is known and passed to ``fit`` as ``propensity=``.
 
     β minimises the joint risk of the labels, whose chance is y(x)·e(x), with e held. No negatives are needed, and there
     is nothing to separate. The propensities may come from the design of an audit or a survey, or from another method's

@@ -41,7 +41,7 @@ _PRETRAINING, _STEPS, _RATE = 1000, 100, 0.01
 
 
 class LBE(BasePUClassifier):
-    """Labelling bias estimation: the model of `SAREM`, both parts logistic, from another start.
+    """Labelling bias estimation: the model of `SAREM`, with y and e logistic, fitted from another starting point.
 
     E-step: t = P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye) elsewhere. M-step: maximise
     Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t held. The rounds start from the naive y and e = ½,

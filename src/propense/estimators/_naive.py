@@ -10,7 +10,7 @@ __all__ = ["Naive"]
 
 
 class Naive(LogisticClassifier):
-    """The baseline: logistic regression of the label, with unlabelled rows treated as negatives.
+    """The baseline: logistic regression of the label, which treats unlabelled rows as negatives.
 
     It estimates s(x) = P(S=1 | x), which is never above y(x) = P(Y=1 | x), so its e(x) is 1 and its h(x) is 0. Equal to
     scikit-learn's ``LogisticRegression(C=1/ridge)``.

@@ -18,7 +18,7 @@ __all__ = ["PGLin"]
 
 
 class PGLin(LogisticClassifier):
-    """The propensity is proportional to y: e(x) = k·y(x), and some row is certainly positive.
+    """Assumes that the propensity is proportional to y, e(x) = k·y(x), and that some row is certainly positive.
 
     Then the chance of a label is s(x) = k·y(x)², and k is its largest value. One logistic regression of the label
     estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, with k the largest s among the rows of fit.

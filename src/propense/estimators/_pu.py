@@ -40,7 +40,7 @@ Vector = NDArray[np.float64]
 
 
 class PUClassifier(BasePUClassifier):
-    """The first choice: two logistic curves, the propensity shrunk towards a constant, a balanced threshold.
+    """The first choice: y and e are logistic, and e stays nearly constant unless the labels clearly contradict that.
 
     The labels show only one curve: the chance s(x) = y(x)·e(x) that a row is both positive and labelled. Three ideas
     split it into y and e.
@@ -108,10 +108,10 @@ class PUClassifier(BasePUClassifier):
 
     References
     ----------
-    The risk of the labels: W. Rejchel, P. Teisseyre, J. Mielniczuk. Joint empirical risk minimization for
-    instance-dependent positive-unlabeled data. Knowledge-Based Systems 304, 2024. A propensity that rises with the
-    posterior: W. Gerych, T. Hartvigsen, L. Buquicchio, E. Agu, E. Rundensteiner. Recovering the propensity score from
-    biased positive unlabeled data. AAAI 2022.
+    W. Rejchel, P. Teisseyre, J. Mielniczuk. Joint empirical risk minimization for instance-dependent
+    positive-unlabeled data. Knowledge-Based Systems 304, 2024. The risk of the labels.
+    W. Gerych, T. Hartvigsen, L. Buquicchio, E. Agu, E. Rundensteiner. Recovering the propensity score from biased
+    positive unlabeled data. AAAI 2022. A propensity that rises with the posterior.
 
     Examples
     --------

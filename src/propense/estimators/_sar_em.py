@@ -36,7 +36,7 @@ _WINDOW = 10
 
 
 class SAREM(BasePUClassifier):
-    """Expectation–maximisation with two models, one of the class and one of the label.
+    """Expectation–maximisation: estimates which rows are positive, fits y and e to these estimates, and repeats.
 
     E-step: P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye) elsewhere. M-step: y is fitted to these
     soft classes, and e to the labels with these as weights. With logistic models each round raises the likelihood of

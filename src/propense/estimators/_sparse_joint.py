@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 
 
 class SparseJoint(BasePUClassifier):
-    """Joint maximum likelihood with few columns for y and few for e, chosen by an ℓ1 penalty.
+    """Joint maximum likelihood that selects few columns for y and few for e, by a lasso (ℓ1) penalty.
 
     Minimises Qₙ(β, γ) + alpha·Σ dⱼ(fⱼ|βⱼ| + gⱼ|γⱼ|), where dⱼ is the standard deviation of column j, so that units do
     not matter, and fⱼ, gⱼ ≤ 1 are lower for slopes that are steep in a first fit (the adaptive lasso). The intercepts

@@ -25,7 +25,7 @@ __all__ = ["TM"]
 
 
 class TM(BasePUClassifier):
-    """Two models in turn: y on soft classes, e on the rows above a quantile of y.
+    """Two models in turn: y is fitted to estimated classes, and e to the labelled rows and those that look positive.
 
     The class model is fitted to every row twice: as a positive with weight P(Y=1 | x, s), its current estimate, and as
     a negative with the remaining weight. The labelled rows, and the rows above a quantile of y over the labelled rows,
