@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check format bench docs clean
+.PHONY: demo test fast check format bench docs clean
 
 demo: .venv/.cli
 	$(BIN)/propense demo
 
 test: .venv/.dev
 	$(BIN)/pytest -n auto --dist worksteal
+
+# While editing: what is not marked slow, in less than a minute on two cores.
+fast: .venv/.dev
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
 check: .venv/.dev
 	$(BIN)/ruff check .

@@ -62,6 +62,11 @@ def mapped(X):
     return copy
 
 
+def slow_where(condition, names):
+    """Parameters of a fixture, those that meet the condition marked slow."""
+    return [pytest.param(name, marks=pytest.mark.slow) if condition(name) else name for name in names]
+
+
 # Each kind of storage, as a function of a dense float64 matrix; float32 storage is exact for what the tests put in it.
 DESIGN_KINDS = {
     "dense": as_design,
@@ -88,7 +93,7 @@ if importlib.util.find_spec("dask"):
     }
 
 
-@pytest.fixture(params=DESIGN_KINDS)
+@pytest.fixture(params=slow_where(lambda name: "dask" in name, DESIGN_KINDS))
 def design_kind(request):
     """A maker of designs; its matrices should hold numbers that float32 holds exactly."""
     return DESIGN_KINDS[request.param]
@@ -114,7 +119,7 @@ METHODS = {
 TABLE_METHODS = [method.description.name for method in CLASSES.values() if not method.description.needs]
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(params=slow_where(lambda name: name not in CLASSES, METHODS))
 def method(request):
     """A fresh estimator of each kind."""
     return clone(METHODS[request.param])

@@ -76,6 +76,7 @@ def test_it_is_listed(folder):
     assert NAME in call("methods", cwd=folder, COLUMNS="200")[1]
 
 
+@pytest.mark.slow
 def test_a_table_is_fitted_reported_saved_and_scored_by_it(folder):
     files = "--model", "m.propense", "--report", "r.html"
     arguments = "fit", "clinic.csv", "--label", "reported", "--id", "patient", "--method", NAME, "--set", "ridge=2.0"
@@ -88,6 +89,7 @@ def test_a_table_is_fitted_reported_saved_and_scored_by_it(folder):
     assert "elkan_noto.ElkanNoto" in call("inspect", "m.propense", cwd=folder)[1]
 
 
+@pytest.mark.slow
 def test_a_file_comes_back_bit_for_bit_where_the_module_is_imported(folder, clinic):
     found = fit_table(clinic, "reported", id="patient", method=NAME)
     propense.save(found.estimator, "m.propense")
@@ -98,6 +100,7 @@ def test_a_file_comes_back_bit_for_bit_where_the_module_is_imported(folder, clin
     assert gather_fit(found, "x").citation.startswith("C. Elkan")
 
 
+@pytest.mark.slow
 def test_a_file_imports_nothing(folder, clinic):
     propense.save(fit_table(clinic, "reported", id="patient", method=NAME).estimator, "m.propense")
     code = "import propense; propense.load('m.propense')"

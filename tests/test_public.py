@@ -56,6 +56,7 @@ def test_every_private_module_says_what_it_offers():
         assert offers or not [name for name in names if not name.startswith("_")], path
 
 
+@pytest.mark.slow
 def test_importing_pulls_no_optional_package():
     # scikit-learn looks for pandas by itself, so what counts is what propense adds to scikit-learn.
     code = (

@@ -45,6 +45,7 @@ def test_ties_go_to_the_lowest_row(rng, ties):
     np.testing.assert_array_equal(nearest_dense(X, queries, pool), brute_force(X, queries, pool))
 
 
+@pytest.mark.slow
 @given(
     X=arrays(np.float64, st.tuples(st.integers(2, 40), st.integers(1, 4)), elements=st.integers(-3, 3).map(float)),
     data=st.data(),

@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from conftest import slow_where
 from propense._designs import sparse_neighbours
 from propense._designs.neighbours import RowSet
 from propense._designs.sparse_neighbours import nearest_sparse
 
 
-@pytest.fixture(params=["one tile", "many tiles", "many slabs", "all columns dense"], autouse=True)
+@pytest.fixture(params=["one tile", *slow_where(bool, ["many tiles", "many slabs", "all columns dense"])], autouse=True)
 def tiles(request, monkeypatch):
     changed = {
         "one tile": {},
@@ -104,6 +105,7 @@ def test_copies_of_a_row_of_any_numbers_tie(X):
     np.testing.assert_array_equal(search(X, np.array([0]), np.arange(1, 41))[1], 0)
 
 
+@pytest.mark.slow
 @given(
     X=arrays(np.float64, st.tuples(st.integers(2, 40), st.integers(1, 4)), elements=st.integers(-3, 3).map(float)),
     data=st.data(),

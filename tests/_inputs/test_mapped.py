@@ -19,6 +19,7 @@ def problem(rng):
     return X, positive & (rng.random(400) < 1 / (1 + np.exp(-X[:, 1] - 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_mapped_array_gives_what_the_array_gives(method, problem, dtype, monkeypatch):

@@ -36,6 +36,7 @@ def penalty(model, n, ridge=RIDGE):
     return 0.5 * ridge * (np.sum(model.coef_**2) + np.sum(model.propensity_coef_**2)) / n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [SAREM, LBE])
 @pytest.mark.parametrize("ridge", [0.01, 1.0, 30.0])
 def test_the_observed_likelihood_never_falls(data, estimator, ridge):
@@ -59,6 +60,7 @@ def test_each_factor_has_its_own_ridge(data, estimator):
     np.testing.assert_allclose(data.X.T @ (t * (e - data.labelled)) + 20.0 * model.propensity_coef_[0], 0, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [SAREM, LBE])
 def test_each_factor_has_its_own_ridge_as_published_too(data, estimator):
     seed = {"random_state": 0} if estimator is LBE else {}
@@ -80,6 +82,7 @@ def test_known_columns_of_a_steep_propensity_are_no_trap(estimator):
     assert np.abs(model.predict_propensity(data.X) - data.propensity).mean() < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [SAREM, LBE])
 def test_without_a_penalty_the_likelihood_itself_never_falls(data, estimator):
     paths = []
@@ -126,6 +129,7 @@ def test_the_joint_minimum_is_no_higher(data):
         assert joint.risk_path_[-1] <= model.risk_path_[-1] + 1e-12
 
 
+@pytest.mark.slow
 def test_extrapolated_rounds_end_where_plain_ones_do(data):
     sample = Sample(as_design(data.X), data.labelled, None, None)
     learners = Learners(Learner(), Learner())
@@ -266,6 +270,7 @@ def test_published_lbe_depends_on_its_seed_alone():
     assert np.abs(fits[0] - fits[2]).max() > 0
 
 
+@pytest.mark.slow
 def test_the_penalty_of_published_lbe_is_none_unless_asked_for():
     data = make_double_logistic(300, 4, random_state=3)
     plain, zero, stiff = (

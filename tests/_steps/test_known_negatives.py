@@ -135,6 +135,7 @@ def test_weight_two_is_the_row_twice_and_zero_none(taking):
     np.testing.assert_allclose(said(weighed), said(repeated), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sparse", "torch", "dask"])
 @pytest.mark.parametrize("model", [SAREM(max_iter=2), JERM(), KnownPropensity()], ids=str)
 @pytest.mark.filterwarnings("ignore:SAREM stopped")

@@ -46,6 +46,7 @@ def test_scikit_learns_regression_is_ours_on_soft_targets(rng, storage):
     np.testing.assert_allclose(theirs.log_odds(design), ours.log_odds(design), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -76,6 +77,7 @@ def ring(rng):
 BOOSTING = GradientBoostingClassifier(n_estimators=20, subsample=0.5, random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -177,6 +179,7 @@ RESTRICTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", RESTRICTED, ids=str)
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 def test_the_propensity_sees_its_own_columns_only(data, model, storage):
@@ -231,6 +234,7 @@ def test_pipelines_take_weights_with_routing_and_without(data):
         np.testing.assert_array_equal(model.predict_proba(data.X), plain.predict_proba(data.X))
 
 
+@pytest.mark.slow
 def test_a_classifier_that_memorises_the_labels_is_warned_about(data):
     for model in (TM, SAREM):
         with pytest.warns(UserWarning, match="has probably memorised the labels"):
@@ -282,6 +286,7 @@ def test_a_name_without_names_is_refused(data):
         TM(propensity_features=["ward"]).fit(data.X, data.labelled)
 
 
+@pytest.mark.slow
 def test_knowing_the_columns_sharpens_the_estimate():
     """e on the second half of the features, which is said: the error of y falls."""
     errors = {}

@@ -66,6 +66,7 @@ def test_a_fit_prints_its_summary(folder, tmp_path, clinic):
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_labels_are_tested_if_asked_for(folder, tmp_path, clinic):
     model, report = tmp_path / "m.propense", tmp_path / "r.html"
     asked = "fit", folder / "clinic.csv", *FIT, "--propensity-features", "sex", "--model", model, "--report", report
@@ -127,6 +128,7 @@ def test_a_model_file_is_inspected(folder):
         assert words in out
 
 
+@pytest.mark.slow
 def test_the_doubts_of_a_fit_are_printed_once_and_saved(tmp_path, clinic):
     few = clinic.set_column(6, "reported", pa.array([i % 60 == 0 for i in range(len(clinic))]))
     csv.write_csv(few, tmp_path / "few.csv")
@@ -143,6 +145,7 @@ def test_the_doubts_of_a_fit_are_printed_once_and_saved(tmp_path, clinic):
     assert page.count("There are too few labelled rows") == 1
 
 
+@pytest.mark.slow
 def test_names_with_markup_characters_are_printed_as_they_are(tmp_path, clinic):
     odd = clinic.rename_columns(["patient", "weight [kg]", "[/b]", "$a_$", "smoker", "region", "reported"])
     odd = odd.set_column(5, "$x_{$", pa.array(["$0-$1,000", "[unknown]", "86%"] * 200))
@@ -156,6 +159,7 @@ def test_names_with_markup_characters_are_printed_as_they_are(tmp_path, clinic):
         assert name in page
 
 
+@pytest.mark.slow
 def test_a_terminal_with_another_encoding_works(folder, tmp_path):
     result = subprocess.run(
         [sys.executable, "-m", "propense", "fit", "clinic.csv", *FIT, "--model", str(tmp_path / "m.propense")],

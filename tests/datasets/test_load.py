@@ -142,6 +142,7 @@ def test_names_and_descriptions():
         describe("iris")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_set_of_the_data_home_is_what_the_catalogue_says(name, monkeypatch):
     if data_home() is None:
@@ -213,6 +214,7 @@ def test_a_table_that_does_not_match_is_not_kept(home, serve, haberman, spoil, w
     assert not list(home.rglob("*.gz"))
 
 
+@pytest.mark.slow
 def test_columns_that_are_no_features_are_dropped(home, serve, rng):
     X = np.column_stack([np.arange(6598), np.zeros((6598, 166))])
     arff = arff_table(X, ["1"] * 1017 + ["0"] * 5581).replace("@attribute f0 ", "@attribute ID ")

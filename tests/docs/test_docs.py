@@ -108,6 +108,7 @@ def test_links_of_a_page_lead_somewhere(page):
         assert there.exists() or (DOCS / "gallery") in there.resolve().parents, target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_docstrings_print_what_they_show(module):
     results = doctest.testmod(importlib.import_module(module))

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from conftest import fit, in_few_rounds, load_problem, mapped, reference_files, torch
+from conftest import fit, in_few_rounds, load_problem, mapped, reference_files, slow_where, torch
 from propense import JERM
 from propense._maths.arrays import to_host
 from propense.estimators import _lbe
@@ -37,7 +37,8 @@ if torch is not None:
 PREDICTIONS = ("decision_function", "predict_proba", "predict_propensity", "predict_hidden", "predict")
 
 
-@pytest.fixture(params=BACKENDS)
+# With Dask every sweep is a graph.
+@pytest.fixture(params=slow_where(lambda name: "dask" in name, BACKENDS))
 def elsewhere(request):
     return BACKENDS[request.param]
 
@@ -76,6 +77,7 @@ def test_every_method_finds_what_it_finds_in_memory(method, problem, elsewhere, 
     assert_same_model(here, there, X, elsewhere(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", reference_files(), ids=lambda path: path.stem)
 def test_jerm_meets_its_authors_elsewhere(path, elsewhere):
     problem = load_problem(path)

@@ -125,7 +125,7 @@ OPTIONS = [
     {"ridge": 2.0, "propensity_ridge": 0.3},
     {"variant": "paper", "ridge": 0.1},
     {"variant": "paper", "ridge": 0.1, "spy_quantile": 0.1},
-    {"variant": "paper", "ridge": 0.1, "solver": "mm", "max_steps": 20_000},
+    pytest.param({"variant": "paper", "ridge": 0.1, "solver": "mm", "max_steps": 20_000}, marks=pytest.mark.slow),
 ]
 
 
@@ -201,6 +201,7 @@ def test_stopping_short_warns_and_says_so(cloud):
     assert model.n_iter_ == 2 == len(model.risk_path_) == len(model.positives_path_)
 
 
+@pytest.mark.slow
 def test_a_tolerance_out_of_reach_is_not_called_converged(cloud):
     X, s = cloud
     with pytest.warns(ConvergenceWarning, match="stopped short of its tolerance"):

@@ -118,6 +118,7 @@ def test_a_model_survives_a_file(method, problem, tmp_path):
         assert again.get_params() == model.get_params()
 
 
+@pytest.mark.slow
 def test_it_lives_among_scikit_learn_tools(method, problem):
     X, s = problem
     frame = pd.DataFrame(X, columns=["age", "dose", "weight"])

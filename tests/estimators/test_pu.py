@@ -90,6 +90,7 @@ def test_a_constant_propensity_is_the_height():
     assert model.prior_ == pytest.approx(data.positive.mean(), abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["own features", "class score"])
 def test_it_holds_in_both_worlds(name):
     """The bar: within .015 of the better of JERM and EM, which win in one world each."""

@@ -51,6 +51,7 @@ def test_the_textbook_gives_the_same(rounds):
     assert not model.converged_
 
 
+@pytest.mark.slow
 def test_at_rest_more_rounds_change_nothing():
     data = make_double_logistic(500, 4, random_state=1)
     model = TM(max_iter=2000, tol=1e-9).fit(data.X, data.labelled)

@@ -50,6 +50,7 @@ def wide(monkeypatch):
     monkeypatch.setattr(linear, "WIDE", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_method_fits_wide_data_without_a_square_matrix(rng, method, no_square):
     X, _, s = text(rng, 60, 4100)

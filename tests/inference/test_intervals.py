@@ -75,6 +75,7 @@ def test_a_weight_of_two_is_the_row_twice(how, data, rng):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator", [NAMED, JointMLE(n_starts=3, random_state=0), SAREM(), SAREM(propensity_features=[2, 3]), LBE()]
 )
@@ -117,6 +118,7 @@ def errors(estimator, X, s, at, **rows):
     return (high - low) / 2, (high + low) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [[2, 3], []], ids=["named", "constant e"])
 def test_sandwich_is_what_moving_each_weight_does(columns):
     """The infinitesimal jackknife, by brute force: a refit for every row, a little heavier and a little lighter."""
@@ -194,6 +196,7 @@ def test_freeing_undoes_most_of_a_ridge(data):
     assert ridged.prior_ != undone.prior_
 
 
+@pytest.mark.slow
 def test_the_two_ways_agree_where_the_problem_is_easy():
     data = make_double_logistic(3000, 2, random_state=0)
     model = JointMLE(propensity_features=[1], ridge=0.0, n_starts=2, random_state=0).fit(data.X, data.labelled)
@@ -205,6 +208,7 @@ def test_the_two_ways_agree_where_the_problem_is_easy():
         np.testing.assert_allclose(lengths[0], lengths[1], rtol=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_method_has_intervals(method, data):
     X, s = data.X[:400], data.labelled[:400]
@@ -342,6 +346,7 @@ def as_blocks(X):
     return importlib.import_module("blocks").as_dask(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", list(storages()))
 @pytest.mark.parametrize("how", ["bootstrap", "sandwich"])
 def test_where_the_rows_lie_does_not_matter(store, how, data):

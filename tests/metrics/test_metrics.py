@@ -161,7 +161,7 @@ def test_truth_values_may_be_all_the_same(all_the_same):
         ({"propensity": 1.5}, InvalidPropensity, "1.5 at row 0"),
         ({"propensity": [0.5, np.nan, 0.5, 0.5]}, InvalidPropensity, "nan at row 1"),
         ({"propensity": [0.5, 0.5]}, InvalidPropensity, r"shape \(2,\) but s has 4"),
-        ({"y_pred": [0.2, 0.9, 0.1, 0.5]}, InvalidLabels, "y_pred holds 0.1 where 0 and 1"),
+        ({"y_pred": [0.2, 0.9, 0.1, 0.5]}, InvalidLabels, "y_pred contains 0.1, but the classes are 0 and 1"),
         ({"y_pred": [1.0, np.nan, 0.0, 0.0]}, InvalidInput, "NaN"),
         ({"y_pred": [1, 0]}, InvalidInput, r"y_pred has shape \(2,\)"),
         ({"sample_weight": [-1, 1, 1, 1]}, InvalidWeights, "negative"),

@@ -359,6 +359,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("remainder", REMAINDERS, ids=str)
 @pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
 def test_columns_of_a_frame_are_prepared_alike(frame, kept, columns, remainder):

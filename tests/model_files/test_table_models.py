@@ -18,6 +18,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TABLE_METHODS)
 def test_a_model_of_a_table_comes_back_bit_for_bit(tmp_path, clinic, method):
     found = fit_table(clinic, "reported", id="patient", method=method)

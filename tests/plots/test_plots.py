@@ -92,6 +92,7 @@ def test_the_critical_difference_is_demsars():
     assert rank_methods(rows).critical_difference == pytest.approx(1.25, abs=0.01)
 
 
+@pytest.mark.slow
 def test_importing_the_displays_does_not_import_matplotlib():
     code = "import sys, propense.plots; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

@@ -51,6 +51,7 @@ def test_the_numbers_are_those_of_the_fit(found, page):
     assert f'<th scope="row">p{first}</th><td>{found.scores.hidden[first]:.3f}</td>' in page
 
 
+@pytest.mark.slow
 def test_groups_do_not_contradict_the_test_of_labels_at_random(found):
     assert found.scar.p_value > 0.05
     assert "may be due to chance" in gather_fit(found, "x").caution
@@ -66,10 +67,12 @@ def test_what_users_write_is_escaped(page):
     assert "&lt;b&gt;region &amp; more" in page
 
 
+@pytest.mark.slow
 def test_the_page_is_the_same_every_time(found, page):
     assert render_fit(gather_fit(found, "clinic.csv")) == page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TABLE_METHODS)
 def test_every_method_has_its_page(clinic, method):
     found = fit_table(clinic, "reported", id="patient", method=method)
@@ -82,6 +85,7 @@ def test_every_method_has_its_page(clinic, method):
     assert render_fit(report)
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_and_keeps_the_page(tmp_path):
     data = make_double_logistic(300, 3, random_state=0)
     model = JERM().fit(data.X, data.labelled)
@@ -102,6 +106,7 @@ def test_sparse_features_have_a_page_without_groups():
     assert "There are no columns to group by." in report_fit(model, sp.csr_array(data.X), data.labelled).html
 
 
+@pytest.mark.slow
 def test_a_fit_that_did_not_converge_says_so(clinic):
     page = render_fit(gather_fit(fit_table(clinic, "reported", id="patient", method="tm"), "x"))
     assert "The fit stopped after 100 rounds without converging." in page
@@ -109,6 +114,7 @@ def test_a_fit_that_did_not_converge_says_so(clinic):
     assert re.search(r'class="note">TM stopped after 100 rounds', page)
 
 
+@pytest.mark.slow
 def test_a_table_without_names_for_rows_numbers_them(clinic):
     numbers = clinic.drop_columns(["patient"])
     report = gather_fit(fit_table(numbers, "reported"), "x")

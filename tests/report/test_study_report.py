@@ -56,12 +56,14 @@ def test_what_users_write_is_escaped(page):
     assert "&lt;b&gt;no &amp; no" in page
 
 
+@pytest.mark.slow
 def test_a_study_the_paper_does_not_have_says_so():
     rows = [{**row, "mechanism": "falling"} for row in made_up_rows()]
     study = Study(STUDY.datasets, ("falling",), STUDY.frequencies, STUDY.methods, repeats=2)
     assert "The paper reports none of this study" in render_study(gather_study(study, rows, "x"))
 
 
+@pytest.mark.slow
 def test_the_page_is_the_same_every_time(page):
     assert render_study(gather_study(STUDY, made_up_rows(), "Study of three sets")) == page
 

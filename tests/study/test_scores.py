@@ -19,6 +19,7 @@ def predictions(draw):
     return truth, chance
 
 
+@pytest.mark.slow
 @given(predictions())
 def test_scores_are_scikit_learns(case):
     truth, chance = case

@@ -115,6 +115,7 @@ def test_labels_may_be_written_in_many_ways(clinic, found, words, _):
     np.testing.assert_array_equal(again.scores.posterior, found.scores.posterior)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TABLE_METHODS)
 def test_every_method_fits_a_table(clinic, method):
     found = fit_table(clinic, "reported", id="patient", method=method)

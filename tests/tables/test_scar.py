@@ -11,6 +11,7 @@ from propense.tables.scar import run_scar_test
 ASKED = FitOptions("reported", scar_test=True)
 
 
+@pytest.mark.slow
 def test_large_tables_are_sampled(rng):
     X = rng.normal(size=(2500, 2))
     result, notes = run_scar_test(ASKED, Naive(), X, rng.random(2500) < 0.3)

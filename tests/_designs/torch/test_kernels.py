@@ -48,6 +48,7 @@ def small_tiles(monkeypatch):
         monkeypatch.setattr(kernels, "_ROWS", 32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ["logistic", "joint"])
 @pytest.mark.parametrize(("n", "p"), [(203, 7), (1, 3), (5, 33), (64, 16), (7, 300)])
@@ -70,6 +71,7 @@ def test_a_sweep_is_the_loss_and_its_gradient(matrix, rng, n, p, name, weighted)
     assert torch.equal(alone[1:], found[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [np.inf, -np.inf, 800.0, -800.0, 40.0])
 @pytest.mark.parametrize("name", ["logistic", "joint"])
 def test_losses_are_exact_where_exponentials_are_not(name, other):

@@ -23,11 +23,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 TRITON = importlib.util.find_spec("triton") is not None
 
 
-KERNELS = pytest.param("kernels", marks=pytest.mark.skipif(not TRITON, reason="needs triton"))
+KERNELS = pytest.param("kernels", marks=[pytest.mark.slow, pytest.mark.skipif(not TRITON, reason="needs triton")])
 
 
 # Interpreted kernels are slow, and what is a tile is none of their business.
-@pytest.fixture(params=["plain", "plain, many tiles", KERNELS])
+@pytest.fixture(params=["plain", pytest.param("plain, many tiles", marks=pytest.mark.slow), KERNELS])
 def way(request, monkeypatch):
     kernels = None
     if request.param == "kernels":
