@@ -188,7 +188,6 @@ ERRORS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("command", "words"), ERRORS, ids=lambda value: " ".join(value)[:30])
 def test_errors_are_one_line(tmp_path, command, words):
     (tmp_path / "plan.toml").write_text(PLAN)
@@ -200,7 +199,6 @@ def test_errors_are_one_line(tmp_path, command, words):
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.slow
 def test_data_sets_are_listed_and_described(tmp_path):
     listed = propense("datasets", "list", cwd=tmp_path).stdout
     assert "isolet" in listed

@@ -82,7 +82,10 @@ def test_every_method_has_its_page(clinic, method):
     assert "Rejchel" in report.citation or method != "jerm"
     for note in found.notes:
         assert note in report.notes
-    assert render_fit(report)
+    outline = Outline()
+    outline.feed(render_fit(report))
+    assert outline.open == []
+    assert outline.counts["section"] == len(SECTIONS)
 
 
 @pytest.mark.slow
