@@ -10,7 +10,7 @@ from pyarrow import csv
 import propense
 from command import call
 from propense.errors import InvalidOption
-from propense.estimators import find_method
+from propense.estimators import Description, find_method
 from propense.report import gather_fit
 from propense.study import Study
 from propense.tables import fit_table
@@ -51,6 +51,8 @@ class ElkanNoto(BasePUClassifier):
         return Model(posterior, LogisticPredictor(propensity), 1, converged, [], kept={"constant_": float(constant)})
 '''
 NAME = "elkan_noto.ElkanNoto"
+# As the installed command does, which does not put the current folder on the path.
+MAIN = "import sys; sys.path.remove(''); from propense.cli import main; main()"
 
 
 @pytest.fixture
@@ -135,6 +137,29 @@ def test_what_is_not_a_method_is_refused():
     ):
         with pytest.raises(InvalidOption, match=words):
             find_method(name)
+
+
+def test_a_description_is_checked_when_it_is_written():
+    with pytest.raises(TypeError, match="'weight' is not one of weights, known negatives, dask, torch"):
+        Description(takes=("weight",))
+    with pytest.raises(TypeError, match="neither float, int, bool nor a class"):
+        Description(keeps={"name_": str})
+
+
+def test_a_constructor_without_decision_is_named(folder, clinic):
+    without = MODULE.replace('decision="posterior", ', "").replace("        self.decision = decision\n", "")
+    (folder / "undecided.py").write_text(without)
+    method, _ = find_method("undecided.ElkanNoto")
+    assert method().fit(np.arange(8.0)[:, None], [0, 0, 0, 1, 0, 1, 1, 1]).decision == "posterior"
+    with pytest.raises(InvalidOption, match="must take decision"):
+        fit_table(clinic, "reported", id="patient", method="undecided.ElkanNoto")
+
+
+def test_modules_of_the_users_folder_do_not_hide_pythons(folder):
+    (folder / "plistlib.py").write_text("raise RuntimeError")
+    arguments = "fit", "clinic.csv", "--label", "reported", "--id", "patient", "--method", NAME, "--report", "r.html"
+    done = subprocess.run([sys.executable, "-c", MAIN, *arguments], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_method_declares_what_it_keeps(folder):

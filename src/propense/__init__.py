@@ -42,7 +42,7 @@ def __getattr__(name: str) -> _Any:
         estimators = _import_module("propense.estimators")
         if name == "__all__":
             value = sorted([*_classes(estimators), *_HOMES, "__version__"])
-        elif name in _classes(estimators):
+        elif name in estimators.__all__:
             value = getattr(estimators, name)
         else:
             raise AttributeError(f"module 'propense' has no attribute {name!r}")

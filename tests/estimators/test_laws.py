@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -32,6 +33,13 @@ def assert_same(one, other, X, *, atol=1e-6):
     np.testing.assert_allclose(one.predict_hidden(X), other.predict_hidden(X), atol=atol)
     assert one.prior_ == pytest.approx(other.prior_, abs=atol)
     assert one.label_frequency_ == pytest.approx(other.label_frequency_, abs=atol)
+
+
+def test_nothing_is_predicted_before_a_fit(method, problem):
+    X, _ = problem
+    for name in ("decision_function", "predict", "predict_proba", "predict_propensity", "predict_hidden"):
+        with pytest.raises(NotFittedError):
+            getattr(method, name)(X)
 
 
 def test_permuting_rows_changes_nothing(method, problem, rng):

@@ -31,6 +31,7 @@ import propense
 from conftest import fit
 from propense import JERM, LBE, SAREM, TM, KnownPropensity, Naive, PGLin, load, save
 from propense.errors import ModelFileError
+from propense.model_files.codec import build_model, describe_model
 from propense.model_files.methods import method_classes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -119,6 +120,15 @@ def assert_survives(model, kept, X):
     for one, other in zip(scores(model, X), scores(again, X), strict=True):
         assert_same_bits(one, other)
     return again
+
+
+def test_a_solver_of_earlier_versions_is_read_as_newton(problem):
+    X, s = problem
+    description = describe_model(Naive().fit(X, s))
+    description["parameters"]["solver"] = "lbfgs"
+    again = build_model(description)
+    assert again.solver == "newton"
+    assert_same_bits(again.predict_proba(X), Naive().fit(X, s).predict_proba(X))
 
 
 def test_every_public_estimator_has_its_place_in_a_file():

@@ -317,9 +317,10 @@ def ask(fit: FitStatistics, kinds: Iterable[str]) -> tuple[Doubt, ...]:
     return tuple(Doubt(kind, message) for kind, message in messages if message is not None)
 
 
-def doubt_of(kind: str, message: str | None) -> tuple[Doubt, ...]:
-    """The doubt that a method raises by itself, for `Model.doubts`; empty if there is no message."""
-    return () if message is None else (Doubt(kind, message),)
+def doubt_of(function: Callable[..., str | None], *values: Any) -> tuple[Doubt, ...]:
+    """The doubt that a method raises by itself, for `Model.doubts`; empty if the function has no message."""
+    message = function(*values)
+    return () if message is None else (Doubt(function.__name__, message),)
 
 
 def _labels(fit: FitStatistics) -> str:

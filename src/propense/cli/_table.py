@@ -214,13 +214,13 @@ def _describe_method(name: str) -> list[str]:
     from propense.estimators._description import reference, summary
 
     method, parameters = _find_method(name)
-    about = method.description
+    about, estimator = method.description, method(**parameters)
     facts = {
         "y and e are separated by": about.separates,
         "assumes": "".join(f"\n  - {each}" for each in about.assumes),
         "needs": about.needs,
-        "takes": ", ".join(about.takes),
-        "parameters": ", ".join(f"{key}={value!r}" for key, value in method(**parameters).get_params().items()),
+        "takes": ", ".join(each for each in about.takes if each != "known negatives" or estimator._takes_negatives()),
+        "parameters": ", ".join(f"{key}={value!r}" for key, value in estimator.get_params().items()),
         "reference": reference(method),
     }
     said = [f"{words}: {value}".replace(": \n", ":\n") for words, value in facts.items() if value]
@@ -231,7 +231,8 @@ def _find_method(name: str) -> Any:
     """The method of a name; the module of a class of the user's own is looked for in this folder too."""
     from propense.estimators import find_method
 
-    sys.path.insert(0, os.getcwd())
+    if "." in name and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     return find_method(name)
 
 

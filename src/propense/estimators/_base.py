@@ -36,7 +36,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     A subclass writes ``_fit(sample) -> Model`` and gets the rest: the checks of input, predictions, doubts, the command
     line, model files, reports and studies. ``_fit`` sets nothing on the estimator; what should be kept goes into
-    `Model`. Constructor arguments are keyword-only and stored as they are.
+    `Model`. Constructor arguments are keyword-only and stored as they are; ``decision`` is one of them.
 
     Parameters
     ----------
@@ -98,6 +98,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     _options: ClassVar[dict[str, Option]] = {"decision": Choice(("posterior", "balanced"))}
 
+    # For a subclass whose constructor does not take it.
+    decision: str = "posterior"
+
     classes_: NDArray[Any]
     prior_: float
     _posterior: Predictor
@@ -143,8 +146,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             The weight of each row: 2 counts the row twice, 0 leaves it out.
         known_negative : bool array-like of shape (n_samples,), default=None
             Which rows are known to be negative; in y they look unlabelled. They are assumed to be a random part of the
-            negatives in X. ``propense methods`` lists the methods that can use them. Inside meta-estimators, request
-            it with ``set_fit_request(known_negative=True)``.
+            negatives in X. `fit` refuses them if the method cannot use them. Inside meta-estimators, request it with
+            ``set_fit_request(known_negative=True)``.
 
         Returns
         -------
@@ -157,14 +160,14 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_options(self, self._options)
         library = library_of(X).replace("dask_expr", "dask")
         if library in ("dask", "torch") and library not in self.description.takes:
-            raise InvalidFeatures(f"{self} cannot be fitted to a {type(X).__name__} of {library}. Pass a NumPy array.")
+            raise InvalidFeatures(f"{self} does not support arrays of {library}. Pass a NumPy array.")
         if sample_weight is not None and "weights" not in self.description.takes:
             raise InvalidWeights(f"{self} cannot use sample_weight. Leave it out.")
         sample, classes = read_sample(self, X, y, sample_weight, propensity, self._read_labels, known_negative)
         if sample.negative is not None and not self._takes_negatives():
             raise InvalidOption(
-                f"{self} cannot use known negatives; `propense methods` lists the methods that can. Naive() treats "
-                "every unlabelled row as negative."
+                f"{self} cannot use known negatives. PUClassifier() and SAREM() can, for instance. Naive() treats all "
+                "unlabelled rows as negative."
             )
         self._fit_sample(sample)
         self.classes_ = classes
@@ -183,23 +186,23 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
                 "The scales of the columns of X differ too much, or the values are too far from 0, for float64. "
                 "Standardise them, for instance with sklearn.preprocessing.StandardScaler."
             ) from None
-        self._posterior, self._propensity = model.posterior, model.propensity
-        self.n_iter_, self.converged_ = model.n_iter, model.converged
-        self.risk_path_ = np.asarray(model.risk_path)
         if model.kept.keys() != self.description.keeps.keys():
             # Model files would lose what is not declared.
             kept, listed = sorted(model.kept), sorted(self.description.keeps)
             raise TypeError(f"{type(self).__name__}._fit keeps {kept}, and its description lists {listed}.")
+        self._posterior, self._propensity = model.posterior, model.propensity
+        self.n_iter_, self.converged_ = model.n_iter, model.converged
+        self.risk_path_ = np.asarray(model.risk_path)
         for name, value in model.kept.items():
             setattr(self, name, value)
-        a, b = self._rows_log_odds(sample, model)
+        a, b = self._rows_log_odds(sample)
         self.prior_ = sample.share_positive(a, b, model.log_unknown)
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
         self.doubts_ = self._doubts(sample, model, a, b)
 
-    def _rows_log_odds(self, sample: Sample, model: Model) -> tuple[Rows, Rows]:
+    def _rows_log_odds(self, sample: Sample) -> tuple[Rows, Rows]:
         """The log-odds of y and e of the rows of fit."""
-        return sample.log_odds(model.posterior), sample.log_odds(model.propensity)
+        return sample.log_odds(self._posterior), sample.log_odds(self._propensity)
 
     def _doubts(self, sample: Sample, model: Model, a: Rows, b: Rows) -> tuple[Doubt, ...]:
         """The method's own doubts, and those that follow from its y and e on the rows of fit."""
@@ -249,7 +252,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             log y/(1−y) minus the log-odds of the threshold: ½ for ``decision="posterior"`` and ``prior_`` for
             ``decision="balanced"``.
         """
-        return self._posterior.log_odds(read_features(self, X)) - self._cut()
+        design = read_features(self, X)
+        return self._posterior.log_odds(design) - self._cut()
 
     def predict(self, X: Any) -> Rows:
         """The class of each row: ``classes_[1]``, the labelled one, if ``decision_function`` is above 0.
@@ -276,7 +280,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples, 2), a tensor if X is one, or a Dask array, computed when needed
         """
-        return both_chances(self._posterior.log_odds(read_features(self, X)))
+        design = read_features(self, X)
+        return both_chances(self._posterior.log_odds(design))
 
     def predict_propensity(self, X: Any) -> Rows:
         """e(x) = P(S=1 | Y=1, x): the chance that a positive row like this is labelled.
@@ -289,7 +294,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples,), a tensor if X is one, or a Dask array, computed when needed
         """
-        return sigmoid(self._propensity.log_odds(read_features(self, X)))
+        design = read_features(self, X)
+        return sigmoid(self._propensity.log_odds(design))
 
     def predict_hidden(self, X: Any) -> Rows:
         """h(x) = P(Y=1 | x, S=0): the chance that an unlabelled row is positive.

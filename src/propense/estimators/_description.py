@@ -48,6 +48,16 @@ class Description:
     takes: tuple[str, ...] = ("weights",)
     needs: str = ""
 
+    def __post_init__(self) -> None:
+        for each in self.takes:
+            if each not in EVERYTHING:
+                raise TypeError(f"takes={self.takes}: {each!r} is not one of {', '.join(EVERYTHING)}.")
+        for name, what in self.keeps.items():
+            if isinstance(what, type) and what not in (float, int, bool) and not hasattr(what, "is_valid"):
+                raise TypeError(
+                    f"keeps={{{name!r}: {what.__name__}}}: neither float, int, bool nor a class with is_valid."
+                )
+
 
 def summary(method: type) -> str:
     """The first line of a method's docstring."""

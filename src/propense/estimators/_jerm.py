@@ -84,15 +84,11 @@ class JERM(BasePUClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx).
     propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx), 0 outside ``propensity_features``; not there with a
         ``propensity_estimator``.
     propensity_estimator_ : classifier
         The fitted ``propensity_estimator``, if given.
-    n_iter_ : int
-        Rounds.
     converged_ : bool
         Whether β and e repeated within ``max_iter`` rounds, each fitted to its tolerance.
     risk_path_ : ndarray of shape (n_rounds,)
@@ -102,7 +98,7 @@ class JERM(BasePUClassifier):
         can be trusted.
     spies_ : int ndarray
         The rows of fit that are spies, in ascending order.
-    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+    classes_, coef_, intercept_, prior_, label_frequency_, n_iter_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 
     Notes
@@ -198,10 +194,8 @@ class JERM(BasePUClassifier):
         spies = find_spies(sample, self.spy_sample, self.random_state)
         naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
         propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
-        risk, log_unknown = (
-            JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge),
-            0.0,
-        )
+        risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
+        log_unknown = 0.0
         if sample.negative is not None:
             log_unknown = initial_log_unknown(sample)
             risk = risk.with_negatives(sample.negative, log_unknown)
@@ -232,7 +226,7 @@ class JERM(BasePUClassifier):
                 risk = risk.with_negatives(sample.negative, log_unknown)
         kept = {"spies_": sample.row_numbers(np.unique(spies.rows)), "positives_path_": np.asarray(shares)}
         converged = repeats and fitted and solution.converged
-        doubts = doubt_of("all_likely", all_likely(shares[-1], "Try spy_quantile=0.1, or compare with SAREM."))
+        doubts = doubt_of(all_likely, shares[-1], "Try spy_quantile=0.1, or compare with SAREM.")
         return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, log_unknown, kept)
 
     def _solver(self) -> Callable[..., Solution]:

@@ -73,23 +73,17 @@ class JointMLE(BasePUClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
-        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
     starts_ : dict of ndarrays of shape (n_starts,)
         The result of each start, best first. "risk": Qₙ with its ridge; "factor": 0 if the factor that began as y is
         called y, 1 if the two were exchanged; "norm" and "propensity_norm": the ℓ1 norms of the slopes of y and e;
         "distance": how far y(x) is from the best y(x), on average over the rows of fit; "converged". If starts with
         nearly the best risk are far apart, or the norms are nearly equal, the data do not determine the answer.
-    n_iter_ : int
-        Steps from the best start.
-    converged_ : bool
-        Whether they met ``tol``.
     risk_path_ : ndarray of shape (n_starts,)
         ``starts_["risk"]``, worst first.
-    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
-        As in every estimator; see `BasePUClassifier`.
+    others
+        As in every estimator, see `BasePUClassifier`: ``classes_``, ``coef_``, ``intercept_``, ``propensity_coef_``,
+        ``propensity_intercept_``, ``prior_``, ``label_frequency_``, ``n_iter_``, ``converged_``, ``doubts_``,
+        ``n_features_in_``, ``feature_names_in_``.
 
     References
     ----------
@@ -173,9 +167,7 @@ class JointMLE(BasePUClassifier):
             n_iter=max(solutions[0].n_iter, 1),
             converged=solutions[0].converged,
             risk_path=starts["risk"][::-1].tolist(),
-            doubts=doubt_of(
-                "starts_disagree", starts_disagree(starts["risk"], starts["distance"], effective_rows(sample))
-            ),
+            doubts=doubt_of(starts_disagree, starts["risk"], starts["distance"], effective_rows(sample)),
             log_unknown=found[0][1],
             kept={"starts_": starts},
         )

@@ -48,20 +48,14 @@ class KnownPropensity(LogisticClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx).
     propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of the logistic regression of the known propensities on the features, which ``predict_propensity`` and
         ``predict_hidden`` use for any row. It is as accurate as e(x) is logistic in x.
     prior_ : float
         The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit, by the known propensities.
-    n_iter_ : int
-        Steps of the solver.
-    converged_ : bool
-        Whether it met ``tol``.
     risk_path_ : ndarray of shape (1,)
         The joint risk Qₙ reached, ridge included.
-    classes_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+    classes_, coef_, intercept_, label_frequency_, n_iter_, converged_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 
     Examples
@@ -158,5 +152,5 @@ class KnownPropensity(LogisticClassifier):
         learner = Learner(ridge=self.ridge, columns=sample.propensity_columns)
         return LogisticPredictor(coef), learner.fit(sample.design, sample.propensity, sample.weights)[0]
 
-    def _rows_log_odds(self, sample: Sample, model: Model) -> tuple[Rows, Rows]:
-        return sample.log_odds(model.posterior), logit(sample.propensity)
+    def _rows_log_odds(self, sample: Sample) -> tuple[Rows, Rows]:
+        return sample.log_odds(self._posterior), logit(sample.propensity)

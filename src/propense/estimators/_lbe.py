@@ -71,18 +71,14 @@ class LBE(BasePUClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
-        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
-    n_iter_ : int
-        Rounds.
     converged_ : bool
         Whether the rounds of "em" met ``tol``; always true for "published", whose steps are part of the method.
     risk_path_ : ndarray of shape (n_rounds,)
         The observed risk per row after each round, in "em" with the ridges; there it never rises.
-    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
-        As in every estimator; see `BasePUClassifier`.
+    others
+        As in every estimator, see `BasePUClassifier`: ``classes_``, ``coef_``, ``intercept_``, ``propensity_coef_``,
+        ``propensity_intercept_``, ``prior_``, ``label_frequency_``, ``n_iter_``, ``doubts_``, ``n_features_in_``,
+        ``feature_names_in_``.
 
     Notes
     -----

@@ -11,26 +11,28 @@ from propense.estimators._base import BasePUClassifier
 
 __all__ = ["class_path", "find_method", "is_ours", "known_methods"]
 
-Method = tuple[type[BasePUClassifier], dict[str, Any]]
+NamedMethod = tuple[type[BasePUClassifier], dict[str, Any]]
 
 
-def known_methods() -> dict[str, Method]:
+def known_methods() -> dict[str, NamedMethod]:
     """Every method imported so far, as a class and its parameters: ours by short name, others by import path.
 
     A short name is the class with its defaults; ``name-variant`` is the class with that variant.
     """
-    found: dict[str, Method] = {}
+    ours: dict[str, NamedMethod] = {}
+    others: dict[str, NamedMethod] = {}
+    for method in sorted(_subclasses(BasePUClassifier), key=class_path):
+        name = method.description.name
+        if not is_ours(method):
+            others[class_path(method)] = method, {}
+            continue
+        ours[name] = method, {}
+        ours |= {f"{name}-{variant}": (method, {"variant": variant}) for variant in _other_variants(method)}
     # The first choice comes first.
-    for method in sorted(
-        _subclasses(BasePUClassifier), key=lambda each: (each.description.name != "pu", class_path(each))
-    ):
-        found[class_path(method) if not is_ours(method) else method.description.name] = method, {}
-        for variant in _other_variants(method) if is_ours(method) else ():
-            found[f"{method.description.name}-{variant}"] = method, {"variant": variant}
-    return found
+    return {"pu": ours["pu"], **ours, **others}
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str) -> NamedMethod:
     """The class and the parameters that a name stands for.
 
     Parameters
@@ -53,7 +55,7 @@ def find_method(name: str) -> Method:
         return known[name]
     module, _, attribute = name.rpartition(".")
     if not module:
-        ours = [each for each in known if "." not in each]
+        ours = [each for each, (method, _) in known.items() if "." not in each and not method.description.needs]
         raise InvalidOption(
             f"There is no method {name!r}. Choose one of {', '.join(ours)}, or give the import path of a class, such "
             "as my_module.MyMethod."

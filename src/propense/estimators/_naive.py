@@ -30,21 +30,13 @@ class Naive(LogisticClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of P(Y=1 | x) = σ(βᵀx).
     propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = σ(γᵀx): zeros and +inf, since e(x) = 1 here.
     prior_ : float
         The estimated P(Y=1): here the share of labelled rows.
     label_frequency_ : float
         The estimated c = P(S=1 | Y=1): here 1.
-    n_iter_ : int
-        Steps of the solver.
-    converged_ : bool
-        Whether it met ``tol``.
-    risk_path_ : ndarray of shape (1,)
-        The mean loss reached, ridge included.
-    classes_, doubts_, n_features_in_, feature_names_in_
+    classes_, coef_, intercept_, n_iter_, converged_, risk_path_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 
     Examples

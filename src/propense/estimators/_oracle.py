@@ -34,21 +34,13 @@ class Oracle(LogisticClassifier):
     ----------
     classes_ : ndarray of shape (2,)
         Negative, positive.
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of P(Y=1 | x) = σ(βᵀx).
     propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         Zeros and +inf: e(x) = 1.
     prior_ : float
         The share of positives.
     label_frequency_ : float
         1.
-    n_iter_ : int
-        Steps of the solver.
-    converged_ : bool
-        Whether it met ``tol``.
-    risk_path_ : ndarray of shape (1,)
-        The mean loss reached, ridge included.
-    doubts_, n_features_in_, feature_names_in_
+    coef_, intercept_, n_iter_, converged_, risk_path_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 
     Examples

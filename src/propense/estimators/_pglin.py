@@ -45,13 +45,7 @@ class PGLin(LogisticClassifier):
         k, the largest estimated chance of a label among the rows of fit: the propensity of a certain positive.
     label_coef_, label_intercept_ : ndarray of shape (1, n_features) and (1,)
         The logistic regression of the label; y and e themselves are not linear and have no ``coef_``.
-    n_iter_ : int
-        Steps of the solver.
-    converged_ : bool
-        Whether it met ``tol``.
-    risk_path_ : ndarray of shape (1,)
-        The mean loss reached, ridge included.
-    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+    classes_, prior_, label_frequency_, n_iter_, converged_, risk_path_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 
     References

@@ -92,13 +92,11 @@ class PUClassifier(BasePUClassifier):
     diagnosis_ : Diagnosis
         What the answer rests on: how labelling seems to work, the share of positives under other assumptions, and how
         well two halves of the rows agree. Print it; ``diagnosis_.details()`` explains the numbers.
-    n_iter_ : int
-        Steps of the last search.
     converged_ : bool
         Whether both searches met ``tol``.
     risk_path_ : ndarray of shape (2,)
         The mean risk of the labels, penalties included: with e constant, and with e free.
-    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+    classes_, prior_, label_frequency_, n_iter_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 
     Notes
@@ -189,8 +187,8 @@ class PUClassifier(BasePUClassifier):
             converged=curve.constant.converged and curve.free.converged,
             risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
             doubts=(
-                *doubt_of("readings_differ", readings_differ(found.priors) if share else None),
-                *doubt_of("halves_disagree", halves_disagree(found.stability)),
+                *(doubt_of(readings_differ, found.priors) if share else ()),
+                *doubt_of(halves_disagree, found.stability),
             ),
             log_unknown=curve.log_unknown,
             kept={"diagnosis_": found},

@@ -78,14 +78,12 @@ class SAREM(BasePUClassifier):
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx); missing if ``propensity_estimator`` is given.
     estimator_, propensity_estimator_ : classifier
         The fitted ``estimator`` and ``propensity_estimator``, if given.
-    n_iter_ : int
-        Rounds.
     converged_ : bool
         Whether the rounds met ``tol`` and the last regressions converged.
     risk_path_ : ndarray of shape (n_rounds,)
         After each round: in "em" the observed risk per row, ridges included, which never rises with logistic models; in
         "published" minus the expected log-likelihood per row, by which it stops.
-    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+    classes_, prior_, label_frequency_, n_iter_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 
     Notes

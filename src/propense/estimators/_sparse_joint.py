@@ -73,10 +73,6 @@ class SparseJoint(BasePUClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx).
-    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
-        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx).
     alpha_ : float
         The penalty that chose these columns.
     alphas_ : ndarray of shape (n_alphas,)
@@ -88,14 +84,12 @@ class SparseJoint(BasePUClassifier):
     intercepts_path_, propensity_intercepts_path_ : ndarray of shape (n_alphas,)
     held_out_risk_, held_out_se_ : ndarray of shape (n_alphas,)
         The mean of Qₙ over the held-out rows, and its standard error; NaN if alpha is given.
-    n_iter_ : int
-        Steps of the search for ``alpha_``.
-    converged_ : bool
-        Whether they met ``tol``.
     risk_path_ : ndarray of shape (n_alphas,)
         The mean risk with its penalty, of each alpha.
-    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
-        As in every estimator; see `BasePUClassifier`.
+    others
+        As in every estimator, see `BasePUClassifier`: ``classes_``, ``coef_``, ``intercept_``, ``propensity_coef_``,
+        ``propensity_intercept_``, ``prior_``, ``label_frequency_``, ``n_iter_``, ``converged_``, ``doubts_``,
+        ``n_features_in_``, ``feature_names_in_``.
 
     References
     ----------

@@ -59,15 +59,13 @@ class TM(BasePUClassifier):
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx); missing if ``propensity_estimator`` is given.
     estimator_, propensity_estimator_ : classifier
         The fitted ``estimator`` and ``propensity_estimator``, if given.
-    n_iter_ : int
-        Rounds.
     converged_ : bool
         Whether the rounds met ``tol`` and the last regressions converged.
     risk_path_ : ndarray of shape (n_rounds,)
         The joint risk Qₙ of y and e after each round. It may rise: the rounds do not minimise a single function.
     positives_path_ : ndarray of shape (n_rounds,)
         The share of rows treated as positive in each round.
-    classes_, prior_, label_frequency_, doubts_, n_features_in_, feature_names_in_
+    classes_, prior_, label_frequency_, n_iter_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 
     Notes
@@ -169,7 +167,7 @@ class TM(BasePUClassifier):
                 log_unknown = best_log_unknown(sample, a, b)
         posterior, _ = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
         kept = {"positives_path_": np.asarray(shares)}
-        doubts = doubt_of("all_likely", all_likely(shares[-1], "Compare with SAREM, or use fewer columns."))
+        doubts = doubt_of(all_likely, shares[-1], "Compare with SAREM, or use fewer columns.")
         converged = converged and fitted and also
         return Model(posterior, propensity, len(risks), converged, risks, doubts, log_unknown, kept)
 

@@ -15,7 +15,6 @@ from propense._maths.double_logistic import hidden_log_odds
 from propense._maths.linear import is_wide
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense._risks import PairRisk
-from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor
 from propense.estimators._base import BasePUClassifier
 
@@ -38,9 +37,7 @@ def debiased(estimator: BasePUClassifier, sample: Sample) -> BasePUClassifier:
     beta, gamma = risk.split(theta + inverse @ (risk.ridges * theta))
     other = copy.copy(estimator)
     other._posterior, other._propensity = LogisticPredictor(beta), LogisticPredictor(gamma)
-    other.prior_ = sample.share_positive(
-        *other._rows_log_odds(sample, Model(other._posterior, other._propensity, 1, True, []))
-    )
+    other.prior_ = sample.share_positive(*other._rows_log_odds(sample))
     other.label_frequency_ = sample.mean(sample.labelled) / other.prior_
     return other
 

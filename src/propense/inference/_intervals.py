@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from propense._inputs.options import Choice, Count, Option, Seed
 from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
-from propense._steps.model import Model
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators import KnownPropensity
 from propense.estimators._base import BasePUClassifier
@@ -211,10 +210,9 @@ def _read(estimator: BasePUClassifier, X: Any, y: Any, sample_weight: Any, prope
     if known != (propensity is not None):
         words = "needs the propensity that it was fitted with" if known else "was fitted without a propensity"
         raise InvalidOption(f"intervals(propensity=…): {type(estimator).__name__} {words}.")
-    model = Model(estimator._posterior, estimator._propensity, estimator.n_iter_, estimator.converged_, [])
     if sample.negative is not None:
         raise InvalidOption("intervals does not take known negatives: the smaller value of y, next to missing ones.")
-    prior = sample.share_positive(*estimator._rows_log_odds(sample, model))
+    prior = sample.share_positive(*estimator._rows_log_odds(sample))
     if abs(prior - estimator.prior_) > _SAME:
         raise InvalidInput(
             f"The prior on these rows is {prior:.6g}, but {estimator.prior_:.6g} in the fit. Pass the X, y and "

@@ -127,6 +127,9 @@ def _refusal(name: str, inner: Any, where: str) -> ModelFileError:
 def restore_method(model: BasePUClassifier, facts: Any) -> None:
     """Check what a file says that an estimator has learnt, and let it know."""
     what = type(model).__name__
+    if getattr(model, "solver", None) == "lbfgs":
+        # A solver of earlier versions, with the same answers.
+        model.set_params(solver="newton")
     check_options(model, model._options)
     inner = [name for name in _INNER if getattr(model, name, None) is not None]
     columns = getattr(model, "propensity_features", None)

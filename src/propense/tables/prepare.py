@@ -160,7 +160,12 @@ def _make_estimator(options: FitOptions, prepared: Sequence[tuple[str, str]]) ->
     kind, variant = find_method(method)
     if kind.description.needs:
         raise InvalidOption(f"The method {method} needs {kind.description.needs}, which a table does not have.")
-    estimator = kind(**{"decision": options.decision, **variant})
+    try:
+        estimator = kind(**{"decision": options.decision, **variant})
+    except TypeError as error:
+        raise InvalidOption(
+            f"The method {method} cannot be made: {error}. Its constructor must take decision."
+        ) from None
     known = estimator.get_params()
     unknown = [name for name in parameters if name not in known]
     if unknown:
