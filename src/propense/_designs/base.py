@@ -3,20 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
-import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._designs.dense import DenseDesign
 from propense._designs.sparse import SparseDesign
-from propense._maths.arrays import Rows, library_of
+from propense._maths.arrays import Index, Matrix, Rows, Vector, library_of
 from propense._maths.formulas import Formula
 
-__all__ = ["Design", "Matrix", "Vector", "as_design"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Index = NDArray[np.intp]
+__all__ = ["Design", "as_design"]
 
 
 class Design(Protocol):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from propense._designs.host import HostRows
 from propense._designs.neighbours import RowSet, nearest_dense
 from propense._designs.threads import map_in_threads, one_blas_thread, slices
-from propense._maths.arrays import Rows, weigh
+from propense._maths.arrays import Index, Matrix, Rows, Vector, weigh
 from propense._maths.formulas import Formula
 
 __all__ = ["DenseDesign"]
@@ -21,7 +21,7 @@ _BLOCK = 1 << 19
 _THREADED = 1 << 22
 _SHARES = 32
 
-Part = Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]
+Part = Callable[[slice, Matrix], Vector]
 
 
 class DenseDesign(HostRows):
@@ -34,10 +34,7 @@ class DenseDesign(HostRows):
     movable = True
 
     def __init__(
-        self,
-        features: NDArray[np.floating[Any]],
-        rows: NDArray[np.intp] | None = None,
-        columns: NDArray[np.intp] | None = None,
+        self, features: NDArray[np.floating[Any]], rows: Index | None = None, columns: Index | None = None
     ) -> None:
         self._features, self._rows, self._columns = features, rows, columns
 
@@ -50,12 +47,12 @@ class DenseDesign(HostRows):
     def features(self) -> NDArray[np.floating[Any]]:
         return self._cut(slice(None))
 
-    def columns(self, index: NDArray[np.intp]) -> Self:
+    def columns(self, index: Index) -> Self:
         if not is_mapped(self._features):
             return type(self)(self._features[:, index])
         return type(self)(self._features, self._rows, index if self._columns is None else self._columns[index])
 
-    def matvec(self, coef: NDArray[np.float64]) -> Rows:
+    def matvec(self, coef: Vector) -> Rows:
         n, p = self.shape
         out = np.empty(n)
         for which in slices(n, _BLOCK // p):
@@ -63,38 +60,32 @@ class DenseDesign(HostRows):
         out += coef[0]
         return out
 
-    def rmatvec(self, rows: Rows | None) -> NDArray[np.float64]:
+    def rmatvec(self, rows: Rows | None) -> Vector:
         rows = np.ones(self.shape[0]) if rows is None else rows
 
-        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        def part(which: slice, block: Matrix) -> Vector:
             return np.concatenate([[rows[which].sum()], rows[which] @ block])
 
         return self._sum(part, _BLOCK)
 
-    def gram(self, weights: Rows | None) -> NDArray[np.float64]:
-        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gram(self, weights: Rows | None) -> Matrix:
+        def part(which: slice, block: Matrix) -> Matrix:
             return _gram(block, None if weights is None else weights[which])
 
         return self._sum(part, self._gram_entries())
 
-    def squares(self, weights: Rows | None) -> NDArray[np.float64]:
+    def squares(self, weights: Rows | None) -> Vector:
         weights = np.ones(self.shape[0]) if weights is None else weights
 
-        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        def part(which: slice, block: Matrix) -> Vector:
             return np.concatenate([[weights[which].sum()], weights[which] @ np.square(block)])
 
         return self._sum(part, _BLOCK)
 
     def sweep(
-        self,
-        formula: Formula,
-        coef: NDArray[np.float64],
-        rows: Sequence[Rows],
-        weights: Rows | None = None,
-        *,
-        value: bool = True,
-    ) -> tuple[float, NDArray[np.float64]]:
-        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, value: bool = True
+    ) -> tuple[float, Vector]:
+        def part(which: slice, block: Matrix) -> Vector:
             products, local = _products(block, coef), [row[which] for row in rows]
             local_weights = None if weights is None else weights[which]
             out = np.empty(1 + coef.size)
@@ -109,10 +100,8 @@ class DenseDesign(HostRows):
         sums = self._sum(part, _BLOCK)
         return float(sums[0]), sums[1:].reshape(coef.shape)
 
-    def curve(
-        self, formula: Formula, coef: NDArray[np.float64], rows: Sequence[Rows], weights: Rows | None = None
-    ) -> NDArray[np.float64]:
-        def part(which: slice, block: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
+        def part(which: slice, block: Matrix) -> Matrix:
             curvature = formula.curvature(_products(block, coef), *[row[which] for row in rows])
             curvature = weigh(curvature, None if weights is None else weights[which])
             if curvature.ndim == 1:
@@ -128,7 +117,7 @@ class DenseDesign(HostRows):
             return type(self)(self._features[mask])
         return type(self)(self._features, self._numbers(mask), self._columns)
 
-    def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
+    def nearest(self, queries: Rows, pool: Rows) -> Index:
         sets = [RowSet(self._features, self._numbers(mask)) for mask in (queries, pool)]
         _, places = nearest_dense(sets[0], sets[1])
         return np.flatnonzero(pool)[places]
@@ -140,14 +129,14 @@ class DenseDesign(HostRows):
         """
         return min(max(4096 * self.shape[1], _BLOCK), _THREADED)
 
-    def _sum(self, part: Part, entries: int) -> NDArray[np.float64]:
+    def _sum(self, part: Part, entries: int) -> Vector:
         """Σ part(which rows, their features as float64) over blocks of about `entries` entries, in a fixed order."""
         n, p = self.shape
         if n * p <= entries:
             return part(slice(0, n), self._block(slice(0, n)))
         blocks = list(slices(n, entries // p))
 
-        def add(some: list[slice]) -> NDArray[np.float64]:
+        def add(some: list[slice]) -> Vector:
             total = part(some[0], self._block(some[0]))
             for which in some[1:]:
                 total += part(which, self._block(which))
@@ -160,14 +149,14 @@ class DenseDesign(HostRows):
         with one_blas_thread() as workers:
             return np.asarray(sum(map_in_threads(add, shares, workers)))
 
-    def _block(self, which: slice) -> NDArray[np.float64]:
+    def _block(self, which: slice) -> Matrix:
         return self._cut(which).astype(np.float64, copy=False)
 
     def _cut(self, which: slice) -> NDArray[np.floating[Any]]:
         block = self._features[which if self._rows is None else self._rows[which]]
         return block if self._columns is None else block[:, self._columns]
 
-    def _numbers(self, mask: Rows) -> NDArray[np.intp]:
+    def _numbers(self, mask: Rows) -> Index:
         """The numbers, in the array, of the rows of a mask."""
         return np.flatnonzero(mask) if self._rows is None else self._rows[mask]
 
@@ -181,13 +170,13 @@ def is_mapped(array: Any) -> bool:
     return False
 
 
-def _products(block: NDArray[np.float64], coef: NDArray[np.float64]) -> NDArray[np.float64]:
+def _products(block: Matrix, coef: Vector) -> Vector:
     products = block @ coef[1:]
     products += coef[0]
     return products
 
 
-def _gram(block: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _gram(block: Matrix, weights: Vector | None) -> Matrix:
     """XᵀWX of a block, intercept first."""
     p = block.shape[1] + 1
     out = np.empty((p, p))

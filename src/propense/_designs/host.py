@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._maths.arrays import Rows
+from propense._maths.arrays import Index, Rows
 
 __all__ = ["HostRows"]
 
@@ -23,10 +23,10 @@ class HostRows:
     def hold(self, rows: Rows) -> Rows:
         return rows
 
-    def pick(self, rows: Rows, index: NDArray[np.intp]) -> NDArray[Any]:
+    def pick(self, rows: Rows, index: Index) -> NDArray[Any]:
         return np.asarray(rows[index])
 
-    def ranked(self, mask: Rows, ranks: NDArray[np.intp]) -> Rows:
+    def ranked(self, mask: Rows, ranks: Index) -> Rows:
         out = np.zeros(len(mask), dtype=bool)
         out[np.flatnonzero(mask)[ranks]] = True
         return out

@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from propense._maths.arrays import Vector
 
 __all__ = ["column_moments", "column_scales"]
 
 
-def column_moments(design: Any, weights: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def column_moments(design: Any, weights: Any = None) -> tuple[Vector, Vector]:
     """The mean and the standard deviation of every feature of a Design; the latter is 0 for a constant feature."""
     total, *sums = design.rmatvec(weights)
     means = np.asarray(sums) / total
@@ -18,7 +19,7 @@ def column_moments(design: Any, weights: Any = None) -> tuple[NDArray[np.float64
     return means, np.sqrt(np.where(variances > 1e-12 * squares, variances, 0.0))
 
 
-def column_scales(design: Any, weights: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def column_scales(design: Any, weights: Any = None) -> tuple[Vector, Vector]:
     """The mean and the variance of every feature. Squared slopes times variances do not depend on units.
 
     If a variance is 0, it is replaced by the squared mean, or by 1.

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs.threads import map_in_threads, one_blas_thread, slices
+from propense._maths.arrays import Index, Vector
 
 __all__ = ["RowSet", "nearest_dense", "unit_of"]
 
-Index = NDArray[np.intp]
-Nearest = tuple[NDArray[np.float64], Index]
+Nearest = tuple[Vector, Index]
 
 # Bounds are computed in tiles of at most this many queries × candidates (4 MiB of float32), which stay in cache between
 # the product and its minimum.
@@ -95,10 +95,10 @@ class Screen(Protocol):
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         """A lower bound of ‖u‖² − 2 l·u for each pair."""
 
-    def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
+    def exact(self, queries: Index, candidates: Index) -> Vector:
         """The squared distance of each pair, to float64 rounding."""
 
-    def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[Any]:
+    def ceiling(self, queries: Index, distances: Vector) -> NDArray[Any]:
         """The largest lower bound that a candidate at most that far away can have."""
 
 
@@ -164,7 +164,7 @@ class Best:
 class _DenseScreen:
     """Bounds by float32 matrix products, which are twice as fast as float64 ones."""
 
-    def __init__(self, queries: RowSet, centre: NDArray[np.float64], unit: float) -> None:
+    def __init__(self, queries: RowSet, centre: Vector, unit: float) -> None:
         self._queries, self._centre, self._unit = queries, centre, unit
         p = queries.features.shape[1]
         # A float32 product of k terms is off by at most k·2⁻²⁴ of the sum of its absolute terms; p + 8 covers the
@@ -203,7 +203,7 @@ class _DenseScreen:
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
         return self._left[queries] @ self._right[candidates].T
 
-    def exact(self, queries: Index, candidates: Index) -> NDArray[np.float64]:
+    def exact(self, queries: Index, candidates: Index) -> Vector:
         out = np.empty(len(queries))
         for rows in slices(len(queries), _COPIED // self._left.shape[1]):
             gap = self._queries.features[self._queries.index[queries[rows]]].astype(np.float64)
@@ -212,7 +212,7 @@ class _DenseScreen:
             out[rows] = np.einsum("ij,ij->i", gap, gap)
         return out
 
-    def ceiling(self, queries: Index, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def ceiling(self, queries: Index, distances: Vector) -> Vector:
         # Rounded up, so that a float32 comparison does not lose a candidate.
         return np.nextafter((distances + self._offset[queries]).astype(np.float32), np.float32(np.inf))
 
@@ -242,6 +242,6 @@ def _repeats(features: NDArray[Any]) -> bool:
     return bool(len(np.unique(projection)) < len(sample) // 2)
 
 
-def _centre(features: NDArray[Any]) -> NDArray[np.float64]:
+def _centre(features: NDArray[Any]) -> Vector:
     """Any centre will do; unlike a mean, a median stays near the rows if one of them is far away."""
     return np.asarray(np.median(features[:: -(-len(features) // _SAMPLE)].astype(np.float64), axis=0))

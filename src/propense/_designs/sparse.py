@@ -5,12 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from propense._designs.host import HostRows
 from propense._designs.neighbours import RowSet
 from propense._designs.sparse_neighbours import nearest_sparse
-from propense._maths.arrays import Rows, weigh
+from propense._maths.arrays import Index, Matrix, Rows, Vector, weigh
 from propense._maths.formulas import Formula
 
 __all__ = ["SparseDesign"]
@@ -39,17 +38,17 @@ class SparseDesign(HostRows):
     def features(self) -> Any:
         return self._features
 
-    def columns(self, index: NDArray[np.intp]) -> Self:
+    def columns(self, index: Index) -> Self:
         return type(self)(self._features[:, index])
 
-    def matvec(self, coef: NDArray[np.float64]) -> Rows:
+    def matvec(self, coef: Vector) -> Rows:
         out = np.empty((self.shape[0], *coef.shape[1:]))
         for which, block in self._blocks():
             out[which] = block @ coef[1:]
         out += coef[0]
         return out
 
-    def rmatvec(self, rows: Rows | None) -> NDArray[np.float64]:
+    def rmatvec(self, rows: Rows | None) -> Vector:
         rows = np.ones(self.shape[0]) if rows is None else rows
         out = np.zeros((self.shape[1], *rows.shape[1:]))
         out[0] = rows.sum(axis=0)
@@ -57,7 +56,7 @@ class SparseDesign(HostRows):
             out[1:] += block.T @ rows[which]
         return out
 
-    def gram(self, weights: Rows | None) -> NDArray[np.float64]:
+    def gram(self, weights: Rows | None) -> Matrix:
         n, p = self.shape
         weights = np.ones(n) if weights is None else weights
         out = np.empty((p, p))
@@ -67,7 +66,7 @@ class SparseDesign(HostRows):
         out[1:, 1:] = (self._features.T @ scaled).toarray()
         return out
 
-    def squares(self, weights: Rows | None) -> NDArray[np.float64]:
+    def squares(self, weights: Rows | None) -> Vector:
         weights = np.ones(self.shape[0]) if weights is None else weights
         out = np.zeros(self.shape[1])
         out[0] = weights.sum()
@@ -77,21 +76,13 @@ class SparseDesign(HostRows):
         return out
 
     def sweep(
-        self,
-        formula: Formula,
-        coef: NDArray[np.float64],
-        rows: Sequence[Rows],
-        weights: Rows | None = None,
-        *,
-        value: bool = True,
-    ) -> tuple[float, NDArray[np.float64]]:
+        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, value: bool = True
+    ) -> tuple[float, Vector]:
         products = self.matvec(coef)
         total = float(weigh(formula.loss(products, *rows), weights).sum()) if value else 0.0
         return total, self.rmatvec(weigh(formula.slope(products, *rows), weights))
 
-    def curve(
-        self, formula: Formula, coef: NDArray[np.float64], rows: Sequence[Rows], weights: Rows | None = None
-    ) -> NDArray[np.float64]:
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
         curvature = weigh(formula.curvature(self.matvec(coef), *rows), weights)
         if curvature.ndim == 1:
             return self.gram(curvature)
@@ -100,7 +91,7 @@ class SparseDesign(HostRows):
     def take(self, mask: Rows) -> Self:
         return self if mask.all() else type(self)(self._features[np.flatnonzero(mask)])
 
-    def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
+    def nearest(self, queries: Rows, pool: Rows) -> Index:
         index = np.flatnonzero(pool)
         wanted = RowSet(self._features, np.flatnonzero(queries))
         return index[nearest_sparse(wanted, RowSet(self._features, index))[1]]

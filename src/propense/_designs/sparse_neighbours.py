@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from propense._designs.neighbours import RowSet, unit_of
 from propense._designs.threads import map_in_threads, one_blas_thread, slices
+from propense._maths.arrays import Index, Vector
 
 __all__ = ["nearest_sparse"]
 
-Index = NDArray[np.intp]
-Vector = NDArray[np.float64]
 
 # Candidates prepared at a time, and pairs bounded at a time (8 MiB of float32).
 _CANDIDATES, _PAIRS = 1 << 16, 1 << 21

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from propense._inputs.labels import LabelReader
 from propense._inputs.reader import LARGEST, invalid_entries
-from propense._maths.arrays import to_host
+from propense._maths.arrays import Vector, to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
 __all__ = ["HostReader"]
@@ -51,9 +51,7 @@ class HostReader:
         _check_lengths(features, labelled, InvalidLabels)
         return labelled, classes
 
-    def read_numbers(
-        self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]
-    ) -> NDArray[np.float64]:
+    def read_numbers(self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]) -> Vector:
         values = to_host(values)
         if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
             values = np.full(features.shape[0], values)

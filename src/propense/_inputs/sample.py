@@ -13,7 +13,7 @@ from propense._designs import Design, as_design
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
 from propense._inputs.reader import Reader
-from propense._maths.arrays import Rows, as_float, library_of
+from propense._maths.arrays import Index, Rows, as_float, library_of
 from propense._maths.double_logistic import class_given_label
 from propense._maths.known_negatives import known_shift
 from propense._maths.logistic import sigmoid
@@ -63,7 +63,7 @@ class Sample:
     weights: Any
     rows: Any
     propensity: Any = None
-    propensity_columns: NDArray[np.intp] | None = None
+    propensity_columns: Index | None = None
     negative: Any = None
 
     @property
@@ -90,7 +90,7 @@ class Sample:
         """The mean of `expected`: the estimated P(Y=1)."""
         return self.mean(self.expected(a, b, log_unknown))
 
-    def row_numbers(self, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    def row_numbers(self, index: Index) -> Index:
         """The numbers of our rows in what the user passed."""
         return index if self.rows is None else self.design.pick(self.rows, index)
 
@@ -255,7 +255,7 @@ def _first(mask: Any) -> int:
     return int(as_float(mask).argmax())
 
 
-def _read_columns(estimator: Any) -> NDArray[np.intp] | None:
+def _read_columns(estimator: Any) -> Index | None:
     """The numbers of the features in `propensity_features`, ascending; None means all of them."""
     wanted = getattr(estimator, "propensity_features", None)
     if wanted is None:

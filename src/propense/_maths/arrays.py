@@ -1,4 +1,4 @@
-"""The library that an array belongs to, and the few operations that the libraries spell differently."""
+"""Names for arrays, the library that one belongs to, and the few operations that the libraries spell differently."""
 
 import sys
 from collections.abc import Callable
@@ -6,9 +6,13 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Rows", "as_float", "by_block", "library_of", "namespace", "to_host", "weigh"]
+__all__ = ["Index", "Matrix", "Rows", "Vector", "as_float", "by_block", "library_of", "namespace", "to_host", "weigh"]
 
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Index = NDArray[np.intp]
 # One number per row of the feature matrix, as an array of the library that holds the matrix.
 Rows = Any
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrs
+
+from propense._maths.arrays import Index, Matrix, Vector
 
 __all__ = ["WIDE", "KrylovSolver", "cholesky_solver", "coef_positions", "conjugate_gradients", "is_wide"]
 
-Vector = NDArray[np.float64]
 Product = Callable[[Vector], Vector]
 
 # With more columns than this no p × p matrix is formed: at 4 000 it takes 128 MB, and a second to factorise.
@@ -22,7 +22,7 @@ def is_wide(p: int) -> bool:
     return p > WIDE
 
 
-def cholesky_solver(matrix: NDArray[np.float64]) -> Product:
+def cholesky_solver(matrix: Matrix) -> Product:
     """The map b → matrix⁻¹ b, factorised once; LinAlgError if the matrix is not positive definite."""
     # NumPy's factorisation, not SciPy's: each has a BLAS with its own threads, which keep spinning for a while after
     # a large call, on the cores that the other BLAS needs next. LAPACK is called directly: at small p, SciPy's checks
@@ -78,6 +78,6 @@ class KrylovSolver:
         return self._x
 
 
-def coef_positions(columns: NDArray[np.intp] | None, p: int) -> NDArray[np.intp]:
+def coef_positions(columns: Index | None, p: int) -> Index:
     """Positions, among p coefficients, of the intercept and of those of some features; None means every feature."""
     return np.arange(p) if columns is None else np.concatenate([[0], columns + 1])

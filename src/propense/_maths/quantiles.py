@@ -3,12 +3,13 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from propense._maths.arrays import Vector
 
 __all__ = ["repeated_quantile"]
 
 
-def repeated_quantile(values: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> float:
+def repeated_quantile(values: Vector, weights: Vector, level: float) -> float:
     """NumPy's (linear) quantile if each value were repeated as often as its weight says."""
     order = np.argsort(values)
     ends = np.cumsum(weights[order])

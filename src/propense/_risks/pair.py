@@ -6,14 +6,13 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._designs import Design
-from propense._maths.arrays import Rows, as_float, namespace, weigh
+from propense._maths.arrays import Index, Matrix, Rows, Vector, as_float, namespace, weigh
 from propense._maths.double_logistic import class_log_odds_shift, joint_slope
 from propense._maths.formulas import KNOWN_PAIR, PAIR, PAIR_SQUARE
 from propense._maths.linear import coef_positions
-from propense._risks.single import Majoriser, Matrix, Moments, Vector, diagonal, known_negative_loss, total_weight
+from propense._risks.single import Majoriser, Moments, diagonal, known_negative_loss, total_weight
 
 __all__ = ["PairRisk"]
 
@@ -30,7 +29,7 @@ class PairRisk:
         design: Design,
         labelled: Rows,
         *,
-        columns: NDArray[np.intp] | None = None,
+        columns: Index | None = None,
         weights: Rows | None = None,
         ridge: float | Vector = 0.0,
         propensity_ridge: float | Vector = 0.0,

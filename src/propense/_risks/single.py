@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._designs import Design
-from propense._maths.arrays import Rows, as_float, weigh
+from propense._maths.arrays import Index, Matrix, Rows, Vector, as_float, weigh
 from propense._maths.double_logistic import class_log_odds_shift
 from propense._maths.formulas import JOINT, KNOWN_JOINT, LOGISTIC, SQUARE, Formula
 from propense._maths.known_negatives import known_shift
@@ -20,17 +19,13 @@ __all__ = [
     "JointRisk",
     "LogisticRisk",
     "Majoriser",
-    "Matrix",
     "Moments",
     "Risk",
-    "Vector",
     "diagonal",
     "known_negative_loss",
     "total_weight",
 ]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 # Added to the diagonal of the majoriser: makes it invertible when p > n. It shortens the steps and is not a penalty;
 # the authors of JERM used 0.01.
@@ -196,7 +191,7 @@ class Moments:
 class Majoriser:
     """¼·XᵀWX + ridge + damping·I of some coefficients or all, computed on first use."""
 
-    def __init__(self, moments: Moments, ridge: Vector, where: NDArray[np.intp] | slice = slice(None)) -> None:
+    def __init__(self, moments: Moments, ridge: Vector, where: Index | slice = slice(None)) -> None:
         self._moments, self._ridge, self._where = moments, ridge, where
 
     @cached_property

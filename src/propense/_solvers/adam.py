@@ -1,11 +1,10 @@
 """Adam (Kingma and Ba 2015): a fixed budget of steps, as behind the published numbers of LBE, not a minimiser."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from propense._maths.arrays import Vector
 
 __all__ = ["Adam"]
-
-Vector = NDArray[np.float64]
 
 
 class Adam:

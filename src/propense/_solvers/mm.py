@@ -1,15 +1,15 @@
 """Majorise–minimise: coef ← coef − B⁻¹·gradient with one fixed B that bounds every Hessian, so the risk never rises."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propense._maths.arrays import Vector
 from propense._maths.linear import is_wide
 from propense._solvers.objective import MajorisedObjective, Solution, gradient_norm
 
 __all__ = ["mm", "mm_early"]
 
 
-def mm(risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def mm(risk: MajorisedObjective, start: Vector, *, tol: float, max_iter: int) -> Solution:
     """Step until the gradient norm is at most `tol`."""
     coef, n_iter = start, 0
     gradient = risk.gradient(coef)
@@ -20,7 +20,7 @@ def mm(risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_
     return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)
 
 
-def mm_early(risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def mm_early(risk: MajorisedObjective, start: Vector, *, tol: float, max_iter: int) -> Solution:
     """Step until the next step would move no coefficient by `tol` or more, and do not take that step.
 
     This is the early stop of the published JERM: the unfinished minimisation regularises it. Where p × p is too large
@@ -39,9 +39,7 @@ def mm_early(risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float
     return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)
 
 
-def _mm_early_lengthened(
-    risk: MajorisedObjective, start: NDArray[np.float64], *, tol: float, max_iter: int
-) -> Solution:
+def _mm_early_lengthened(risk: MajorisedObjective, start: Vector, *, tol: float, max_iter: int) -> Solution:
     """The same stop, along about the same path, in a fraction of the steps.
 
     With more columns than rows the classes separate, the risk flattens, and the steps shrink like 1/k in about the same

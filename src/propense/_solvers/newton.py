@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propense._maths.arrays import Matrix, Vector
 from propense._maths.linear import cholesky_solver, conjugate_gradients, is_wide
 from propense._solvers.objective import Objective, Solution, gradient_norm
 
@@ -24,7 +24,7 @@ _BLIND = 1e-9
 _ROUGH = 0.1
 
 
-def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def newton(risk: Objective, start: Vector, *, tol: float, max_iter: int) -> Solution:
     """Newton steps, halved until the risk falls, until the gradient norm is at most `tol`."""
     if is_wide(len(start)):
         return _newton_by_products(risk, start, tol=tol, max_iter=max_iter)
@@ -48,7 +48,7 @@ def newton(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter:
     return Solution(coef, value, norm, n_iter, norm <= tol)
 
 
-def _newton_by_products(risk: Objective, start: NDArray[np.float64], *, tol: float, max_iter: int) -> Solution:
+def _newton_by_products(risk: Objective, start: Vector, *, tol: float, max_iter: int) -> Solution:
     """The same with steps by conjugate gradients (Dembo and Steihaug 1983), one pass over X per iteration."""
     coef, n_iter = start, 0
     value, gradient = risk.value_gradient(coef)
@@ -70,9 +70,7 @@ def _newton_by_products(risk: Objective, start: NDArray[np.float64], *, tol: flo
     return Solution(coef, value, norm, n_iter, norm <= tol)
 
 
-def _inverse(
-    hessian: NDArray[np.float64], units: NDArray[np.float64]
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def _inverse(hessian: Matrix, units: Vector) -> Callable[[Vector], Vector]:
     """The map b → hessian⁻¹ b, with the Hessian made positive definite where it is not."""
     try:
         return cholesky_solver(hessian)
@@ -86,12 +84,8 @@ def _inverse(
 
 
 def _descend(
-    risk: Objective,
-    coef: NDArray[np.float64],
-    value: float,
-    gradient: NDArray[np.float64],
-    direction: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
+    risk: Objective, coef: Vector, value: float, gradient: Vector, direction: Vector
+) -> tuple[Vector, float, Vector] | None:
     """The first of the steps 1, ½, ¼, … along `direction` that lowers the risk enough, or None."""
     slope = float(gradient @ direction)
     if not slope < 0:

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from propense._maths.arrays import Matrix, Vector
 
 __all__ = ["MajorisedObjective", "Objective", "Solution", "gradient_norm"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class Objective(Protocol):

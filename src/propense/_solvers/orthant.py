@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._maths.arrays import Index, Matrix, Vector
 from propense._maths.linear import cholesky_solver
 from propense._solvers.objective import Objective, Solution, gradient_norm
 
 __all__ = ["Penalty", "orthant_newton"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 # A Hessian is kept while the gradient falls to this share a step.
 _STALE = 0.2
@@ -33,7 +32,7 @@ class Penalty:
     def value(self, coef: Vector) -> float:
         return float(self.l1 @ np.abs(coef) + 0.5 * self.l2 @ coef**2)
 
-    def at(self, places: NDArray[np.intp]) -> "Penalty":
+    def at(self, places: Index) -> "Penalty":
         """The penalty of the coefficients at some positions."""
         return Penalty(self.l1[places], self.l2[places])
 

@@ -3,13 +3,12 @@
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propense._maths.arrays import Vector
 from propense._solvers.objective import Objective, Solution
 
 __all__ = ["project_to_ball", "projected"]
 
-Vector = NDArray[np.float64]
 
 # The risk may rise above the last value, but not above the highest of the last ten: the long steps need this freedom.
 _MEMORY = 10

@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._designs import Design, column_moments
-from propense._maths.arrays import Rows
+from propense._maths.arrays import Index, Rows, Vector
 from propense._maths.linear import coef_positions
 from propense._risks import LogisticRisk, PairRisk
 from propense._solvers.objective import Objective, gradient_norm
@@ -15,8 +14,6 @@ from propense._solvers.orthant import Penalty, orthant_newton
 
 __all__ = ["SparseLogistic", "SparsePair", "SparseSolution"]
 
-Vector = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # At most this many columns, or as many as are already in use, join the search in one round.
 _JOIN = 50

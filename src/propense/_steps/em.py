@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._inputs.sample import Sample
-from propense._maths.arrays import as_float, namespace
+from propense._maths.arrays import Vector, as_float, namespace
 from propense._maths.double_logistic import joint_loss
 from propense._maths.logistic import sigmoid, softplus
 from propense._risks import PairRisk
@@ -32,7 +31,6 @@ __all__ = [
     "refit_em",
 ]
 
-Vector = NDArray[np.float64]
 
 # The E-steps behind the published numbers keep y and e within [1e-4, 1 − 1e-4]: the bound on their log-odds.
 PUBLISHED_BOUND = math.log((1.0 - 1e-4) / 1e-4)

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from propense._inputs.sample import Sample
+from propense._maths.arrays import Vector
 from propense._maths.double_logistic import hidden_log_odds
 from propense._maths.known_negatives import known_loss
 from propense._maths.logistic import sigmoid
@@ -28,7 +27,6 @@ __all__ = [
     "observed_loss",
 ]
 
-Vector = NDArray[np.float64]
 AnyRisk = TypeVar("AnyRisk", JointRisk, PairRisk)
 
 # log(1 − d) stays above this: float64 still distinguishes such chances from 1.

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from propense._designs import Design
+from propense._maths.arrays import Index, Vector
 from propense._maths.linear import coef_positions
 from propense._risks import LogisticRisk
 from propense._solvers import Solution, newton
@@ -37,9 +37,9 @@ class Learner:
     """
 
     estimator: Any = None
-    ridge: float | NDArray[np.float64] = 1.0
+    ridge: float | Vector = 1.0
     intercept_ridge: float = 0.0
-    columns: NDArray[np.intp] | None = None
+    columns: Index | None = None
 
     def fit(
         self, design: Design, targets: Any, weights: Any = None, start: Predictor | None = None
@@ -67,9 +67,9 @@ def fit_logistic(
     targets: Any,
     weights: Any,
     *,
-    ridge: float | NDArray[np.float64],
+    ridge: float | Vector,
     intercept_ridge: float = 0.0,
-    start: NDArray[np.float64] | None = None,
+    start: Vector | None = None,
 ) -> Solution:
     """Minimise the logistic loss of `targets` in [0, 1] plus ½·ridge·‖coef‖²; ridge = 1 is scikit-learn's C = 1."""
     p = design.shape[1]

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._designs import Design
 from propense._inputs.sample import Predictor
-from propense._maths.arrays import Rows, library_of
+from propense._maths.arrays import Index, Rows, Vector, library_of
 from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
 
 __all__ = [
@@ -21,8 +20,6 @@ __all__ = [
     "log_chance",
     "logistic_pair",
 ]
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class ClassifierPredictor:
     """`predict_proba` of a fitted scikit-learn classifier with classes 0 and 1, over some or all of the features."""
 
     classifier: Any
-    columns: NDArray[np.intp] | None = None
+    columns: Index | None = None
 
     def log_odds(self, design: Design) -> Rows:
         features = design.features if self.columns is None else design.columns(self.columns).features

@@ -5,19 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._designs import Design, column_moments
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Rows
+from propense._maths.arrays import Index, Rows, Vector
 from propense._maths.formulas import PAIR
 from propense._maths.linear import coef_positions
 from propense._solvers import Penalty, Solution, SparseLogistic, SparsePair, SparseSolution, orthant_newton
 
 __all__ = ["Path", "PathOptions", "Problem", "folds_of", "held_out"]
 
-Vector = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # The screening path: each alpha this share of the one before, to this share of the first.
 _SCREEN, _SCREEN_END = 0.7, 0.01
@@ -156,7 +153,7 @@ class Path:
         return self.pair.evaluate(out)
 
 
-def folds_of(sample: Sample, count: int, random: np.random.RandomState) -> NDArray[np.intp]:
+def folds_of(sample: Sample, count: int, random: np.random.RandomState) -> Index:
     """The fold of each row, on the host: equal rows share a fold, and each fold has its part of the labelled rows.
 
     Folds follow the rank along a random direction, so the order of the rows and their weights do not matter. There is
@@ -175,7 +172,7 @@ def folds_of(sample: Sample, count: int, random: np.random.RandomState) -> NDArr
     return ranks % fewest
 
 
-def _ranks(values: Vector) -> NDArray[np.intp]:
+def _ranks(values: Vector) -> Index:
     """The rank of each value among the distinct ones."""
     order = np.argsort(values, kind="stable")
     gaps = np.diff(values[order]) > _EQUAL * (np.abs(values).max() + 1e-300)
@@ -184,7 +181,7 @@ def _ranks(values: Vector) -> NDArray[np.intp]:
     return ranks
 
 
-def held_out(sample: Sample, folds: NDArray[np.intp], alphas: Vector, options: PathOptions) -> tuple[Vector, Vector]:
+def held_out(sample: Sample, folds: Index, alphas: Vector, options: PathOptions) -> tuple[Vector, Vector]:
     """For each alpha, the mean joint risk on the held-out rows, over the folds, and its standard error."""
     risks, sizes = [], []
     for train, test in _splits(sample, folds):
@@ -198,7 +195,7 @@ def held_out(sample: Sample, folds: NDArray[np.intp], alphas: Vector, options: P
     return mean, np.sqrt(shares @ (table - mean) ** 2 / (len(shares) - 1))
 
 
-def _splits(sample: Sample, folds: NDArray[np.intp]) -> Iterator[tuple[Problem, Problem]]:
+def _splits(sample: Sample, folds: Index) -> Iterator[tuple[Problem, Problem]]:
     """The rows kept and the rows held out, for each fold."""
     for fold in range(int(folds.max()) + 1):
         out = sample.design.send(folds == fold)

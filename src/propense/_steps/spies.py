@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propense._inputs.sample import Sample
+from propense._maths.arrays import Index
 
 __all__ = ["Spies", "find_spies", "spy_threshold"]
 
@@ -24,7 +24,7 @@ class Spies:
         The labelled rows whose spies these are.
     """
 
-    rows: NDArray[np.intp]
+    rows: Index
     queries: Any
 
 

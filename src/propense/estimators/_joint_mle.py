@@ -13,6 +13,7 @@ from propense._diagnostics.doubts import SYMMETRIC, doubt_of, starts_disagree
 from propense._diagnostics.fit_statistics import effective_rows
 from propense._inputs.options import Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
+from propense._maths.arrays import Vector
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
@@ -24,9 +25,6 @@ from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description, is_array
 
 __all__ = ["JointMLE"]
-
-Vector = NDArray[np.float64]
-
 
 # The columns of `starts_`, with the kinds of their dtypes.
 _STARTS = {"risk": "f", "factor": "iu", "norm": "f", "propensity_norm": "f", "distance": "f", "converged": "b"}

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propense._designs import column_scales
@@ -14,7 +13,7 @@ from propense._diagnostics.diagnosis import READINGS, STRONG, Diagnosis
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
 from propense._inputs.options import Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
-from propense._maths.arrays import as_float
+from propense._maths.arrays import Index, Vector, as_float
 from propense._maths.logistic import logit, sigmoid
 from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import SOLVERS, Solution, newton
@@ -35,8 +34,6 @@ _ROUGH = 1e-3
 # The ridge on e's log-odds at the mean row: without it the height of the curve could run off to 1.
 _LEVEL_RIDGE = 1.0
 _NONE = np.empty(0, dtype=np.intp)
-
-Vector = NDArray[np.float64]
 
 
 class PUClassifier(BasePUClassifier):
@@ -217,7 +214,7 @@ class PUClassifier(BasePUClassifier):
         free, log_unknown = self._minimise(sample, risk, risk.join(beta, gamma))
         return _Curve(constant, free, *risk.split(free.coef), len(free.coef) - p - 1, log_unknown)
 
-    def _risk(self, sample: Sample, scales: tuple[Vector, Vector], columns: NDArray[np.intp] | None) -> PairRisk:
+    def _risk(self, sample: Sample, scales: tuple[Vector, Vector], columns: Index | None) -> PairRisk:
         """The risk of the labels, with e's slopes over `columns`; `scales` are the means and variances of all."""
         means, squares = scales
         # Named columns are knowledge that labels cannot give: no shrinkage then.

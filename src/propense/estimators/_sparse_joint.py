@@ -4,12 +4,12 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propense._diagnostics.doubts import SYMMETRIC
 from propense._inputs.options import Choice, Count, Number, Option, Seed, Truth
 from propense._inputs.sample import Sample
+from propense._maths.arrays import Index, Vector
 from propense._maths.linear import coef_positions
 from propense._steps.model import Model
 from propense._steps.predictors import LogisticPredictor, logistic_pair
@@ -18,8 +18,6 @@ from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import Description, is_array
 
 __all__ = ["SparseJoint"]
-
-Vector = NDArray[np.float64]
 
 
 class SparseJoint(BasePUClassifier):
@@ -260,7 +258,7 @@ class SparseJoint(BasePUClassifier):
         )
 
 
-def _split(coef: Vector, p: int, columns: NDArray[np.intp] | None) -> tuple[Vector, Vector]:
+def _split(coef: Vector, p: int, columns: Index | None) -> tuple[Vector, Vector]:
     """β and γ over all columns."""
     gamma = np.zeros(p)
     gamma[coef_positions(columns, p)] = coef[p:]

@@ -6,26 +6,24 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from propense._designs import Design
 from propense._inputs.sample import Sample
+from propense._maths.arrays import Matrix, Vector
 from propense.errors import InvalidInput, NoLabelledInstances, NoUnlabelledInstances, PropenseError
 from propense.estimators._base import BasePUClassifier
 from propense.inference._debias import debiased, log_odds_of
 
 __all__ = ["Refits", "refit"]
 
-Vector = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Refits:
     """`log_odds_of` each `debiased` refit, one per line, and the numbers of refits that failed or did not converge."""
 
-    draws: NDArray[np.float64]
+    draws: Matrix
     failed: int
     unconverged: int
 

@@ -7,10 +7,10 @@ which intervals around the fitted values would ignore.
 import copy
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._designs import Design
 from propense._inputs.sample import Sample
+from propense._maths.arrays import Matrix, Vector
 from propense._maths.double_logistic import hidden_log_odds
 from propense._maths.linear import is_wide
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
@@ -19,9 +19,6 @@ from propense._steps.predictors import LogisticPredictor
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["debiased", "inverse_curvature", "log_odds_of", "theta_of"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def debiased(estimator: BasePUClassifier, sample: Sample) -> BasePUClassifier:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from propense._inputs.options import Choice, Count, Option, Seed
 from propense._inputs.sample import Sample, read_features, read_sample
+from propense._maths.arrays import Matrix
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators import KnownPropensity
@@ -179,7 +179,7 @@ def intervals(
     )
 
 
-def _chances(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chances(log_odds: Matrix) -> Matrix:
     """σ, with exactly 0 and 1 where `log_odds_of` was clipped."""
     certain = np.abs(log_odds) >= LARGEST_LOG_ODDS
     return np.where(certain, (log_odds > 0).astype(np.float64), sigmoid(log_odds))

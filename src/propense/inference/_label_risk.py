@@ -7,13 +7,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._maths.arrays import Index, Matrix, Vector
 from propense._maths.logistic import sigmoid
 from propense._risks.single import diagonal
 
 __all__ = ["LabelRisk", "ScarData"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Chances are kept this far from 0 and 1, so that no logarithm is infinite. No statistic changes noticeably.
@@ -56,7 +55,7 @@ class LabelRisk:
     as exact if columns are standardised and slopes have a ridge.
     """
 
-    def __init__(self, data: ScarData, labelled: Mask, gamma: Vector, free: NDArray[np.intp]) -> None:
+    def __init__(self, data: ScarData, labelled: Mask, gamma: Vector, free: Index) -> None:
         self._data, self._labelled = data, labelled
         self._gamma, self._free = gamma, free
         # The columns of the free coefficients.

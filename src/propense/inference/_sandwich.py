@@ -6,11 +6,10 @@ A·Σ wᵢ(gᵢ − ḡ)(gᵢ − ḡ)ᵀ·Aᵀ (Huber 1967), whether or not the
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propense._designs import Design
 from propense._inputs.sample import Sample
-from propense._maths.arrays import as_float, weigh
+from propense._maths.arrays import Matrix, Vector, as_float, weigh
 from propense._maths.double_logistic import class_given_label
 from propense._maths.linear import is_wide
 from propense._maths.logistic import sigmoid
@@ -20,9 +19,6 @@ from propense.estimators._base import BasePUClassifier
 from propense.inference._debias import inverse_curvature, theta_of
 
 __all__ = ["sandwich_errors"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def sandwich_errors(estimator: BasePUClassifier, sample: Sample, at: Design | None) -> Vector:

@@ -16,7 +16,7 @@ from propense._designs import as_design, column_moments
 from propense._inputs.labels import read_labels
 from propense._inputs.options import Count, Number, Option, Seed, check_options
 from propense._inputs.sample import Sample, read_sample
-from propense._maths.arrays import library_of
+from propense._maths.arrays import Vector, library_of
 from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption
 from propense.inference._scar_models import LabelModels, ScarFit
 
@@ -63,7 +63,7 @@ class ScarTest:
 
     p_value: float
     statistic: float
-    simulated: NDArray[np.float64]
+    simulated: Vector
     label_frequency: float
     prevalence: float
     rows: int
@@ -288,14 +288,14 @@ def _read_prior(prior: Any, share: float) -> tuple[float, float] | None:
     return low, high
 
 
-def _simulate(models: LabelModels, null: ScarFit, seeds: Any, n_jobs: int | None) -> NDArray[np.float64]:
+def _simulate(models: LabelModels, null: ScarFit, seeds: Any, n_jobs: int | None) -> Vector:
     """The statistic of random labels, for each seed."""
     shares = np.array_split(seeds, min(4 * effective_n_jobs(n_jobs), len(seeds)))
     parts = Parallel(n_jobs=n_jobs)(delayed(_statistics)(models, null, share) for share in shares)
     return np.concatenate(parts)
 
 
-def _statistics(models: LabelModels, null: ScarFit, seeds: Any) -> NDArray[np.float64]:
+def _statistics(models: LabelModels, null: ScarFit, seeds: Any) -> Vector:
     out = np.empty(len(seeds))
     for position, seed in enumerate(seeds):
         labelled = models.draw(null, np.random.default_rng(int(seed)))

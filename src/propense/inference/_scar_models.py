@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._maths.arrays import Index, Matrix, Vector
 from propense._maths.linear import coef_positions
 from propense._maths.logistic import logit, sigmoid
 from propense._solvers import Solution, newton
@@ -12,10 +13,7 @@ from propense.inference._label_risk import LabelRisk, ScarData
 
 __all__ = ["LabelModels", "ScarFit"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Index = NDArray[np.intp]
 
 # A statistic is then right to about four digits, more than its rank needs.
 _TOL, _STEPS = 1e-5, 100

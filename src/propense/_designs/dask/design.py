@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 from propense._designs.dask.blocks import Blocks, hold, layer
 from propense._designs.dask.neighbours import nearest
 from propense._designs.host import HostRows
-from propense._maths.arrays import Rows
+from propense._maths.arrays import Index, Matrix, Rows, Vector
 from propense._maths.formulas import Formula
 
 __all__ = ["DaskDesign", "rows_of"]
-
-Vector = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 class DaskDesign:
@@ -63,7 +60,7 @@ class DaskDesign:
     def rmatvec(self, rows: Rows | None) -> Vector:
         return self._sum("rmatvec", rows)
 
-    def gram(self, weights: Rows | None) -> NDArray[np.float64]:
+    def gram(self, weights: Rows | None) -> Matrix:
         return self._sum("gram", weights)
 
     def squares(self, weights: Rows | None) -> Vector:
@@ -76,9 +73,7 @@ class DaskDesign:
         sums = self._blocks.sum(function, *self._aligned(rows, weights))
         return float(sums[0]), sums[1:].reshape(coef.shape)
 
-    def curve(
-        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None
-    ) -> NDArray[np.float64]:
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
         function = partial(_curve, self._columns, formula, coef, weights is not None)
         return np.asarray(self._blocks.sum(function, *self._aligned(rows, weights)))
 
@@ -136,7 +131,7 @@ class DaskDesign:
         chunks = self._features.chunks[:1]
         return [row if row.chunks == chunks else row.rechunk(chunks) for row in sent]
 
-    def _sum(self, method: str, rows: Rows | None) -> NDArray[np.float64]:
+    def _sum(self, method: str, rows: Rows | None) -> Vector:
         """The sum over the blocks of a method of their designs that takes rows or None."""
         aligned = self._aligned([] if rows is None else [rows])
         return np.asarray(self._blocks.sum(partial(_call, method, self._columns), *aligned))
@@ -158,7 +153,7 @@ def _matvec(block: Any, *, columns: Index | None, coef: Vector) -> Vector:
     return np.asarray(_design(block, columns).matvec(coef))
 
 
-def _call(method: str, columns: Index | None, block: Any, rows: Any = None) -> NDArray[np.float64]:
+def _call(method: str, columns: Index | None, block: Any, rows: Any = None) -> Vector:
     return np.asarray(getattr(_design(block, columns), method)(rows))
 
 

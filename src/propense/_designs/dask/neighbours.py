@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from propense._designs.dask.blocks import Blocks
 from propense._designs.neighbours import RowSet, nearest_dense, unit_of
 from propense._designs.sparse_neighbours import nearest_sparse
+from propense._maths.arrays import Index, Vector
 
 __all__ = ["nearest"]
 
-Index = NDArray[np.intp]
 # Squared distances and the numbers of rows.
-Found = tuple[NDArray[np.float64], Index]
+Found = tuple[Vector, Index]
 
 
 def nearest(blocks: Blocks, starts: Sequence[int], columns: Index | None, queries: da.Array, pool: da.Array) -> Index:

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from propense._designs.dense import DenseDesign
 from propense._designs.threads import slices
 from propense._designs.torch.rows import TensorRows
-from propense._maths.arrays import Rows, weigh
+from propense._maths.arrays import Index, Matrix, Rows, Vector, weigh
 from propense._maths.formulas import Formula
 
 __all__ = ["TorchDesign"]
@@ -48,10 +46,10 @@ class TorchDesign(TensorRows):
     def features(self) -> Tensor:
         return self._features
 
-    def columns(self, index: NDArray[np.intp]) -> Self:
+    def columns(self, index: Index) -> Self:
         return type(self)(self._features[:, self.send(index)])
 
-    def matvec(self, coef: NDArray[np.float64]) -> Rows:
+    def matvec(self, coef: Vector) -> Rows:
         slopes = self.send(coef[1:])
         if self._kernels is not None:
             return self._kernels.products(self._features, slopes).add_(float(coef[0]))
@@ -62,7 +60,7 @@ class TorchDesign(TensorRows):
         # Added separately: an infinite intercept must not be multiplied by 0.
         return out.add_(float(coef[0]))
 
-    def rmatvec(self, rows: Rows | None) -> NDArray[np.float64]:
+    def rmatvec(self, rows: Rows | None) -> Vector:
         rows = self._ones() if rows is None else rows
 
         def part(which: slice, block: Tensor) -> Tensor:
@@ -70,13 +68,13 @@ class TorchDesign(TensorRows):
 
         return self.bring(self._sum(part))
 
-    def gram(self, weights: Rows | None) -> NDArray[np.float64]:
+    def gram(self, weights: Rows | None) -> Matrix:
         def part(which: slice, block: Tensor) -> Tensor:
             return _gram(block, None if weights is None else weights[which])
 
         return self.bring(self._sum(part, _GRAM_ROWS))
 
-    def squares(self, weights: Rows | None) -> NDArray[np.float64]:
+    def squares(self, weights: Rows | None) -> Vector:
         weights = self._ones() if weights is None else weights
 
         def part(which: slice, block: Tensor) -> Tensor:
@@ -85,14 +83,8 @@ class TorchDesign(TensorRows):
         return self.bring(self._sum(part))
 
     def sweep(
-        self,
-        formula: Formula,
-        coef: NDArray[np.float64],
-        rows: Sequence[Rows],
-        weights: Rows | None = None,
-        *,
-        value: bool = True,
-    ) -> tuple[float, NDArray[np.float64]]:
+        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, value: bool = True
+    ) -> tuple[float, Vector]:
         sent = self.send(coef)
         if self._kernels is not None and self._kernels.knows(formula.name):
             sums = self._kernels.sweep(self._features, formula.name, sent, rows, weights, value=value)
@@ -102,9 +94,7 @@ class TorchDesign(TensorRows):
         brought = self.bring(sums)
         return float(brought[0]), brought[1:].reshape(coef.shape)
 
-    def curve(
-        self, formula: Formula, coef: NDArray[np.float64], rows: Sequence[Rows], weights: Rows | None = None
-    ) -> NDArray[np.float64]:
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
         sent = self.send(coef)
 
         def part(which: slice, block: Tensor) -> Tensor:
@@ -119,7 +109,7 @@ class TorchDesign(TensorRows):
     def take(self, mask: Rows) -> Self:
         return self if bool(mask.all()) else type(self)(self._features[mask])
 
-    def nearest(self, queries: Rows, pool: Rows) -> NDArray[np.intp]:
+    def nearest(self, queries: Rows, pool: Rows) -> Index:
         if self._features.device.type == "cpu":
             # NumPy shares the memory.
             return DenseDesign(self._features.numpy()).nearest(self.bring(queries), self.bring(pool))

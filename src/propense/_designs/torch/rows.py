@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from propense._maths.arrays import Rows, to_host
+from propense._maths.arrays import Index, Rows, to_host
 
 __all__ = ["TensorRows"]
 
@@ -29,10 +29,10 @@ class TensorRows:
     def hold(self, rows: Rows) -> Rows:
         return rows
 
-    def pick(self, rows: Rows, index: NDArray[np.intp]) -> NDArray[Any]:
+    def pick(self, rows: Rows, index: Index) -> NDArray[Any]:
         return self.bring(rows[self.send(index)])
 
-    def ranked(self, mask: Rows, ranks: NDArray[np.intp]) -> Rows:
+    def ranked(self, mask: Rows, ranks: Index) -> Rows:
         out = torch.zeros_like(mask)
         out[mask.nonzero().ravel()[self.send(ranks)]] = True
         return out
