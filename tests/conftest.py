@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import settings
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
@@ -32,6 +33,10 @@ except ImportError:
 else:
     # The problems here are small, and on a busy machine threads wait for each other.
     torch.set_num_threads(1)
+
+# An example that takes long on a busy machine has not failed.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 ROOT = Path(__file__).parents[1]
 BESIDE = ROOT.parent / "shared" / "data"

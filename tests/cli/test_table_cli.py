@@ -304,7 +304,7 @@ def malformed_tables(draw):
     return lines, ["column 'age'", "dates", "--drop"]
 
 
-MANY = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.slow

@@ -412,7 +412,7 @@ def places(node):
     return [(node, key) for key, _ in pairs] + [place for _, inner in pairs for place in places(inner)]
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.slow
 @given(data=st.data())
 def test_any_other_header_makes_a_model_or_one_error(written, data):
