@@ -11,7 +11,7 @@ from propense._designs.sparse import SparseDesign
 from propense._maths.arrays import Index, Matrix, Rows, Vector, library_of
 from propense._maths.formulas import Formula
 
-__all__ = ["Design", "as_design"]
+__all__ = ["Design", "Predictor", "as_design"]
 
 
 class Design(Protocol):
@@ -88,6 +88,13 @@ class Design(Protocol):
 
     def name(self, positive: Rows, classes: NDArray[Any]) -> Rows:
         """classes[0] or classes[1] for every row."""
+
+
+class Predictor(Protocol):
+    """One of y(x), e(x)."""
+
+    def log_odds(self, design: Design) -> Rows:
+        """log y/(1−y), or log e/(1−e), of every row."""
 
 
 def as_design(features: Any) -> Design:

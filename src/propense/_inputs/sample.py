@@ -3,17 +3,17 @@
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from propense._designs import Design, as_design
+from propense._designs import Design, Predictor, as_design
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
 from propense._inputs.reader import Reader
-from propense._maths.arrays import Index, Rows, as_float, library_of
+from propense._maths.arrays import Index, as_float, library_of
 from propense._maths.double_logistic import class_given_label
 from propense._maths.known_negatives import known_shift
 from propense._maths.logistic import sigmoid
@@ -26,14 +26,7 @@ from propense.errors import (
     NoUnlabelledInstances,
 )
 
-__all__ = ["Predictor", "Sample", "read_features", "read_sample"]
-
-
-class Predictor(Protocol):
-    """One of y(x), e(x)."""
-
-    def log_odds(self, design: Design) -> Rows:
-        """log y/(1−y), or log e/(1−e), of every row."""
+__all__ = ["Sample", "read_features", "read_sample"]
 
 
 @dataclass(frozen=True)

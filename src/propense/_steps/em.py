@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from propense._designs import Predictor
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Vector, as_float, namespace
 from propense._maths.double_logistic import joint_loss
@@ -14,8 +15,7 @@ from propense._risks import PairRisk
 from propense._solvers import gradient_norm, newton
 from propense._steps.known_negatives import expected_log_unknown, fit_complete, initial_log_unknown, observed_loss
 from propense._steps.learners import Learner
-from propense._steps.model import Model
-from propense._steps.predictors import LogisticPredictor, Predictor
+from propense._steps.predictors import LogisticPredictor, Model
 
 __all__ = [
     "PUBLISHED_BOUND",

@@ -15,8 +15,7 @@ from propense._maths.logistic import sigmoid
 from propense._risks import JointRisk, PairRisk, known_negative_loss
 from propense._solvers import Solution
 from propense._steps.learners import Learner
-from propense._steps.model import Model
-from propense._steps.predictors import certain
+from propense._steps.predictors import Model, certain
 
 __all__ = [
     "best_log_unknown",

@@ -9,12 +9,12 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from propense._designs import Design
+from propense._designs import Design, Predictor
 from propense._maths.arrays import Index, Vector
 from propense._maths.linear import coef_positions
 from propense._risks import LogisticRisk
 from propense._solvers import Solution, newton
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Predictor
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor
 
 __all__ = ["Learner", "fit_logistic"]
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from propense._designs import Predictor
 from propense._inputs.sample import Sample
 from propense._steps.learners import Learner
-from propense._steps.predictors import Predictor, certain
+from propense._steps.predictors import certain
 
 __all__ = ["fit_propensity_on", "rows_above", "rows_at_least", "top_rows"]
 

@@ -1,19 +1,19 @@
-"""Predictors: functions from rows to log-odds, of being positive or of being labelled if positive."""
+"""Predictors: functions from rows to log-odds, of being positive or labelled if positive; and the Model of both."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from propense._designs import Design
-from propense._inputs.sample import Predictor
+from propense._designs import Design, Predictor
+from propense._diagnostics.doubts import Doubt
 from propense._maths.arrays import Index, Rows, Vector, library_of
 from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
 
 __all__ = [
     "ClassifierPredictor",
     "LogisticPredictor",
-    "Predictor",
+    "Model",
     "ProductPredictor",
     "RootPredictor",
     "certain",
@@ -78,6 +78,22 @@ class ClassifierPredictor:
         with np.errstate(divide="ignore"):
             log_odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
         return np.asarray(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a method finds: y(x) and e(x), how the fit went, the doubts it raised, and what else to keep."""
+
+    posterior: Predictor
+    propensity: Predictor
+    n_iter: int
+    converged: bool
+    risk_path: list[float]
+    doubts: tuple[Doubt, ...] = ()
+    # log(1 − d), where d is the share of negatives that are known.
+    log_unknown: float = 0.0
+    # Further fitted attributes, by name; the method's description lists them.
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
 def logistic_pair(pair: tuple[Predictor, Predictor] | None) -> tuple[Vector, Vector] | None:

@@ -4,9 +4,9 @@ from propense._diagnostics.diagnosis import Diagnosis as Diagnosis
 from propense._diagnostics.doubts import Doubt as Doubt
 from propense._inputs.sample import Sample as Sample
 from propense._steps.learners import Learner as Learner
-from propense._steps.model import Model as Model
 from propense._steps.predictors import ClassifierPredictor as ClassifierPredictor
 from propense._steps.predictors import LogisticPredictor as LogisticPredictor
+from propense._steps.predictors import Model as Model
 from propense._steps.predictors import certain as certain
 from propense.estimators._base import BasePUClassifier as BasePUClassifier
 from propense.estimators._description import Description as Description

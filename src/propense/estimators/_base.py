@@ -12,17 +12,17 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from propense._designs import Predictor
 from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
 from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
-from propense._inputs.sample import Predictor, Sample, read_features, read_sample
+from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.arrays import Rows, library_of, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense._risks import PairRisk
-from propense._steps.model import Model
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, ProductPredictor
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
 from propense.estimators._description import Description
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from propense._designs import Predictor
 from propense._diagnostics.doubts import all_likely, doubt_of
 from propense._inputs.options import Choice, ClassifierOption, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
@@ -16,8 +17,7 @@ from propense._solvers import SOLVERS, Solution, mm_early
 from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
 from propense._steps.learners import Learner, fit_logistic
 from propense._steps.likely_positives import fit_propensity_on, rows_above, rows_at_least, top_rows
-from propense._steps.model import Model
-from propense._steps.predictors import LogisticPredictor, Predictor
+from propense._steps.predictors import LogisticPredictor, Model
 from propense._steps.spies import Spies, find_spies, spy_threshold
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description, is_array

@@ -19,8 +19,7 @@ from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
 from propense._steps.known_negatives import fit_complete, minimise_with_negatives
 from propense._steps.learners import Learner, fit_logistic
-from propense._steps.model import Model
-from propense._steps.predictors import LogisticPredictor, logistic_pair
+from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description, is_array
 

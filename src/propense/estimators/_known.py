@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._designs import Predictor
 from propense._diagnostics.doubts import OF_KNOWN
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
@@ -15,8 +16,7 @@ from propense._risks import JointRisk
 from propense._solvers import SOLVERS
 from propense._steps.known_negatives import minimise_with_negatives
 from propense._steps.learners import Learner
-from propense._steps.model import Model
-from propense._steps.predictors import LogisticPredictor, Predictor, certain
+from propense._steps.predictors import LogisticPredictor, Model, certain
 from propense.estimators._description import EVERYTHING, Description
 from propense.estimators._logistic import LogisticClassifier
 

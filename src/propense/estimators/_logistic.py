@@ -5,12 +5,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._designs import Predictor
 from propense._inputs.options import Choice, Count, Number, Option
 from propense._inputs.sample import Sample
 from propense._risks import LogisticRisk, Risk
 from propense._solvers import SOLVERS
-from propense._steps.model import Model
-from propense._steps.predictors import LogisticPredictor, Predictor, certain
+from propense._steps.predictors import LogisticPredictor, Model, certain
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["LogisticClassifier"]

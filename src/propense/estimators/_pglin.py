@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._designs import Predictor
 from propense._diagnostics.doubts import OF_RATIO
 from propense._inputs.sample import Sample
-from propense._steps.model import Model
-from propense._steps.predictors import Predictor, RootPredictor, log_chance
+from propense._steps.predictors import Model, RootPredictor, log_chance
 from propense.estimators._description import Description, is_array
 from propense.estimators._logistic import LogisticClassifier
 

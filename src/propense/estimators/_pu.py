@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from propense._designs import column_scales
+from propense._designs import Predictor, column_scales
 from propense._diagnostics.diagnosis import READINGS, STRONG, Diagnosis
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
 from propense._inputs.options import Choice, Count, Number, Option, Seed
@@ -19,8 +19,7 @@ from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import SOLVERS, Solution, newton
 from propense._steps.known_negatives import fit_complete, minimise_with_negatives
 from propense._steps.learners import Learner
-from propense._steps.model import Model
-from propense._steps.predictors import LogisticPredictor, Predictor, ProductPredictor
+from propense._steps.predictors import LogisticPredictor, Model, ProductPredictor
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
 

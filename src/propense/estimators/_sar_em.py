@@ -24,8 +24,7 @@ from propense._steps.em import (
     refit_em,
 )
 from propense._steps.learners import Learner
-from propense._steps.model import Model
-from propense._steps.predictors import logistic_pair
+from propense._steps.predictors import Model, logistic_pair
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
 

@@ -11,8 +11,7 @@ from propense._inputs.options import Choice, Count, Number, Option, Seed, Truth
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Vector
 from propense._maths.linear import coef_positions
-from propense._steps.model import Model
-from propense._steps.predictors import LogisticPredictor, logistic_pair
+from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
 from propense._steps.sparse_path import Path, PathOptions, Problem, folds_of, held_out
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import Description, is_array

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from propense._designs import Predictor
 from propense._diagnostics.doubts import all_likely, doubt_of
 from propense._inputs.options import ClassifierOption, Count, Number, Option
 from propense._inputs.sample import Sample
@@ -16,8 +17,7 @@ from propense._maths.quantiles import repeated_quantile
 from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
 from propense._steps.learners import Learner
 from propense._steps.likely_positives import fit_propensity_on, rows_above
-from propense._steps.model import Model
-from propense._steps.predictors import Predictor
+from propense._steps.predictors import Model
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description, is_array
 

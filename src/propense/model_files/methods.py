@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._designs import Predictor
 from propense._diagnostics.doubts import Doubt
 from propense._inputs.options import check_options
-from propense._steps.predictors import (
-    ClassifierPredictor,
-    LogisticPredictor,
-    Predictor,
-    ProductPredictor,
-    RootPredictor,
-)
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor, RootPredictor
 from propense.errors import ModelFileError
 from propense.estimators import BasePUClassifier, known_methods
 from propense.estimators._description import Check, is_array
