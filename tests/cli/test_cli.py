@@ -69,8 +69,18 @@ FLAGS = [
     ("Pass prior= if you", "Pass --prior if you"),
     ("prior=0.5 is used only by scar_test=False", "--prior 0.5 is used only by --no-scar-test"),
     ("with jobs=1 to find", "with --jobs 1 to find"),
-    ("the column 'valid=1' and ridge=-1", "the column 'valid=1' and ridge=-1"),
+    ("Give the sign (decimal=',' or decimal='.'), or", "Give the sign (--decimal ',' or --decimal '.'), or"),
+    ("the model's id: pass id='patient'", "the model's id: pass --id 'patient'"),
 ]
+UNCHANGED = [
+    "the column 'valid=1' and ridge=-1",
+    "has no column 'id=3', 'my id=3' or \"its 'label=1'\"",
+    "scar_test(prior=0.001): must be",
+    "scar_test(prior=(0.2, 0.1)): must be",
+    "JERM(max_iter=3, positive='x') did not converge",
+    "data/label=1/part.parquet cannot be read",
+]
+FLAGS += [(message, message) for message in UNCHANGED]
 
 
 @pytest.mark.parametrize(("message", "shown"), FLAGS)

@@ -4,18 +4,24 @@ import re
 
 __all__ = ["with_flags"]
 
-_ARGUMENT = re.compile(
-    r"\b(label|positive|id|drop|categorical|decimal|prior|scar_test|dask|jobs)="
-    r"(?P<value>\[(?P<item>'[^']*'|\"[^\"]*\")\]|(?=['\"\w]))?"
+# Quoted text and calls such as JERM(prior=1) stay as they are, and paths such as data/label=1/a.parquet.
+_QUOTED_CALL_OR_ARGUMENT = re.compile(
+    r"(?<!\w)(?:'[^']*'|\"[^\"]*\")"
+    r"|\w\((?:[^()]|\([^()]*\))*\)"
+    r"|(?<![^\s(])(?P<name>label|positive|id|drop|categorical|decimal|prior|scar_test|dask|jobs)="
+    r"(?P<value>False\b|\[(?P<item>'[^']*'|\"[^\"]*\")\]|(?=['\"\w]))?"
 )
 
 
 def with_flags(message: str) -> str:
     """The message with ``drop=['x']`` written ``--drop 'x'``, and ``prior=`` written ``--prior``."""
-    message = message.replace("scar_test=False", "--no-scar-test").replace("scar_test=True", "--scar-test")
-    return _ARGUMENT.sub(_flag, message)
+    return _QUOTED_CALL_OR_ARGUMENT.sub(_flag, message)
 
 
 def _flag(match: re.Match[str]) -> str:
-    flag = f"--{match[1].replace('_', '-')}"
-    return flag if match["value"] is None else f"{flag} {match['item'] or ''}"
+    if match["name"] is None:
+        return match[0]
+    flag = match["name"].replace("_", "-")
+    if match["value"] == "False":
+        return f"--no-{flag}"
+    return f"--{flag}" if match["value"] is None else f"--{flag} {match['item'] or ''}"
