@@ -3,7 +3,7 @@
 import pytest
 
 from propense._files import write_atomically
-from propense.errors import InvalidTable
+from propense.errors import DownloadFailed, InvalidTable
 
 
 def test_a_failed_writing_leaves_what_was_there(tmp_path):
@@ -24,3 +24,11 @@ def test_a_failed_writing_leaves_what_was_there(tmp_path):
         write_atomically(tmp_path / "none" / "out.csv", InvalidTable),
     ):
         pytest.fail("there is nowhere to write")
+
+
+def test_our_own_errors_are_not_about_the_file(tmp_path):
+    with (
+        pytest.raises(DownloadFailed, match=r"^the network is down$"),
+        write_atomically(tmp_path / "out.csv", InvalidTable),
+    ):
+        raise DownloadFailed("the network is down")

@@ -14,13 +14,15 @@ __all__ = ["write_atomically"]
 def write_atomically(target: Path, failure: type[PropenseError]) -> Iterator[Path]:
     """Yield a path to write to, then move it to `target`; after an error `target` is as it was before.
 
-    An OSError is raised again as a `failure`.
+    An OSError, other than one of our own, is raised again as a `failure`.
     """
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
             path = Path(folder) / target.name
             yield path
             path.replace(target)
+    except PropenseError:
+        raise
     except OSError as error:
         raise failure(
             f"{target} was not written: {error.strerror or error}. Check its folder, permissions and the free space."

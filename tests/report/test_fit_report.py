@@ -11,7 +11,8 @@ from browser import SIZES, Outline, asked_of_the_network, needs_browser, seen_in
 from conftest import TABLE_METHODS
 from propense import JERM, PGLin
 from propense.datasets import make_double_logistic
-from propense.report import gather_fit, render_fit, report_fit
+from propense.errors import InvalidOption
+from propense.report import gather_fit, render, report_fit
 from propense.tables import fit_table
 
 SECTIONS = ["how-many", "warnings", "groups", "review", "naive", "assumptions", "cite", "details"]
@@ -26,7 +27,7 @@ def found(clinic):
 
 @pytest.fixture(scope="module")
 def page(found):
-    return render_fit(gather_fit(found, "clinic.csv"))
+    return render(gather_fit(found, "clinic.csv")).html
 
 
 def test_every_section_is_on_the_page(page):
@@ -69,7 +70,7 @@ def test_what_users_write_is_escaped(page):
 
 @pytest.mark.slow
 def test_the_page_is_the_same_every_time(found, page):
-    assert render_fit(gather_fit(found, "clinic.csv")) == page
+    assert render(gather_fit(found, "clinic.csv")).html == page
 
 
 @pytest.mark.slow
@@ -83,7 +84,7 @@ def test_every_method_has_its_page(clinic, method):
     for note in found.notes:
         assert note in report.notes
     outline = Outline()
-    outline.feed(render_fit(report))
+    outline.feed(render(report).html)
     assert outline.open == []
     assert outline.counts["section"] == len(SECTIONS)
 
@@ -95,6 +96,8 @@ def test_a_notebook_shows_and_keeps_the_page(tmp_path):
     page = report_fit(model, data.X, data.labelled, title="By hand")
     page.write(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    with pytest.raises(InvalidOption, match="was not written: No such file"):
+        page.write(tmp_path / "nowhere" / "page.html")
     assert "column 0" in page.html
     shown = page._repr_html_()
     assert shown.startswith('<iframe srcdoc="')
@@ -111,7 +114,7 @@ def test_sparse_features_have_a_page_without_groups():
 
 @pytest.mark.slow
 def test_a_fit_that_did_not_converge_says_so(clinic):
-    page = render_fit(gather_fit(fit_table(clinic, "reported", id="patient", method="tm"), "x"))
+    page = render(gather_fit(fit_table(clinic, "reported", id="patient", method="tm"), "x")).html
     assert "The fit stopped after 100 rounds without converging." in page
     assert "Risk after each round" in page
     assert re.search(r'class="note">TM stopped after 100 rounds', page)

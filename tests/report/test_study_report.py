@@ -3,7 +3,7 @@
 import pytest
 
 from browser import SIZES, Outline, asked_of_the_network, needs_browser, seen_in_browser
-from propense.report import gather_study, render_study
+from propense.report import gather_study, render
 from propense.study import PAPER_METHODS, Study
 from propense.study.published import published
 
@@ -33,7 +33,7 @@ def made_up_rows():
 
 @pytest.fixture(scope="module")
 def page():
-    return render_study(gather_study(STUDY, made_up_rows(), "Study of three sets"))
+    return render(gather_study(STUDY, made_up_rows(), "Study of three sets")).html
 
 
 def test_every_table_and_figure_is_on_the_page(page):
@@ -60,12 +60,12 @@ def test_what_users_write_is_escaped(page):
 def test_a_study_the_paper_does_not_have_says_so():
     rows = [{**row, "mechanism": "falling"} for row in made_up_rows()]
     study = Study(STUDY.datasets, ("falling",), STUDY.frequencies, STUDY.methods, repeats=2)
-    assert "The paper reports none of this study" in render_study(gather_study(study, rows, "x"))
+    assert "The paper reports none of this study" in render(gather_study(study, rows, "x")).html
 
 
 @pytest.mark.slow
 def test_the_page_is_the_same_every_time(page):
-    assert render_study(gather_study(STUDY, made_up_rows(), "Study of three sets")) == page
+    assert render(gather_study(STUDY, made_up_rows(), "Study of three sets")).html == page
 
 
 PROBE = """

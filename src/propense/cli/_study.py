@@ -224,13 +224,11 @@ def report(
     ] = None,
 ) -> None:
     """Write an HTML page with every table and figure. It can be read offline."""
-    from propense.report import gather_study, render_study
+    from propense.report import gather_study, render
 
     what = _read(plan)
-    page = render_study(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}"))
     out = plan.with_suffix(".html") if out is None else out
-    with write_atomically(out, InvalidOption) as path:
-        path.write_text(page, encoding="utf-8")
+    render(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}")).write(out)
     print(out)
 
 

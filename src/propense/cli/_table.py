@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from propense._files import write_atomically
 from propense.cli._flags import with_flags
 from propense.errors import InvalidOption
 
@@ -261,11 +260,9 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
         save(found.model, model, about=about)
         words.append(f"Wrote the model {model}.")
     if report is not None:
-        from propense.report import gather_fit, render_fit
+        from propense.report import gather_fit, render
 
-        page = render_fit(gather_fit(found, table.name))
-        with write_atomically(report, InvalidOption) as path:
-            path.write_text(page, encoding="utf-8")
+        render(gather_fit(found, table.name)).write(report)
         words.append(f"Wrote the report {report}.")
     return words or ["Nothing was written. Use --model FILE to save the model, and --report FILE to write a report."]
 

@@ -1,8 +1,8 @@
 """Reports as self-contained HTML pages, one file each."""
 
-from propense.report.fit import FitReport, gather_fit, render_fit, report_fit
-from propense.report.page import Page, check_extra
-from propense.report.study import StudyReport, gather_study, render_study
+from propense.report.fit import FitReport, gather_fit, report_fit
+from propense.report.page import Page, check_extra, render
+from propense.report.study import StudyReport, gather_study
 
 __all__ = [
     "FitReport",
@@ -11,7 +11,6 @@ __all__ = [
     "check_extra",
     "gather_fit",
     "gather_study",
-    "render_fit",
-    "render_study",
+    "render",
     "report_fit",
 ]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from propense.report.page import Figure, Page, render, software, to_svg
 from propense.study.grids import Grid
 from propense.tables import TableFit, summarise_estimator
 
-__all__ = ["FitReport", "gather_fit", "render_fit", "report_fit"]
+__all__ = ["FitReport", "gather_fit", "report_fit"]
 
 # Number of columns with figures, and of rows in the review list.
 _DRAWN, _LISTED = 6, 25
@@ -41,6 +41,7 @@ _ALWAYS = (
 class FitReport:
     """All that the page shows."""
 
+    template: ClassVar[str] = "fit.html"
     title: str
     method: str
     rows: str
@@ -87,7 +88,7 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
     -------
     Page
     """
-    return Page(render_fit(gather_fit(summarise_estimator(estimator, X, y, ids=ids), title)))
+    return render(gather_fit(summarise_estimator(estimator, X, y, ids=ids), title))
 
 
 def gather_fit(found: TableFit, title: str) -> FitReport:
@@ -127,11 +128,6 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         citation=reference(type(estimator)),
         facts=_facts(found),
     )
-
-
-def render_fit(report: FitReport) -> str:
-    """The page as HTML."""
-    return render("fit.html", report)
 
 
 def _drawings(found: TableFit) -> list[Figure]:

@@ -13,7 +13,8 @@ import scipy
 import sklearn
 
 import propense
-from propense.errors import MissingExtra
+from propense._files import write_atomically
+from propense.errors import InvalidOption, MissingExtra
 
 __all__ = ["Figure", "Page", "check_extra", "render", "software", "to_svg"]
 
@@ -39,7 +40,8 @@ class Page:
 
     def write(self, path: Any) -> None:
         """Save the page as a file."""
-        Path(path).write_text(self.html, encoding="utf-8")
+        with write_atomically(Path(path), InvalidOption) as partial:
+            partial.write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         # In a frame, so that the page's style does not affect the notebook.
@@ -56,8 +58,8 @@ def check_extra() -> None:
         raise MissingExtra(f"Reports need {error.name}. Install it: pip install 'propense[report]'.") from None
 
 
-def render(template: str, report: Any) -> str:
-    """Render a template with the fields of a dataclass."""
+def render(report: Any) -> Page:
+    """The page of what `gather_fit` or `gather_study` collected."""
     check_extra()
     import jinja2
 
@@ -69,7 +71,8 @@ def render(template: str, report: Any) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template(template).render({each.name: getattr(report, each.name) for each in fields(report)})
+    shown = {each.name: getattr(report, each.name) for each in fields(report)}
+    return Page(environment.get_template(report.template).render(shown))
 
 
 def to_svg(title: str, display: Any) -> Figure:

@@ -3,19 +3,19 @@
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from propense.plots import FrequencyDisplay, RankDisplay
-from propense.report.page import Figure, render, software, to_svg
+from propense.report.page import Figure, software, to_svg
 from propense.study import Study
 from propense.study.compare import caveats, compare, per_method, published_methods
 from propense.study.grids import Grid, duel_grid, favourite, mean_grids, win_grid
 from propense.study.significance import Ranking, rank_methods
 from propense.study.summaries import Summary, summarise
 
-__all__ = ["StudyReport", "gather_study", "render_study"]
+__all__ = ["StudyReport", "gather_study"]
 
 # Cells listed as those that differ most from the paper.
 _MOST = 25
@@ -25,6 +25,7 @@ _MOST = 25
 class StudyReport:
     """All that the page shows."""
 
+    template: ClassVar[str] = "study.html"
     title: str
     facts: list[tuple[str, str]]
     failures: list[tuple[str, str]]
@@ -55,11 +56,6 @@ def gather_study(study: Study, rows: Sequence[dict[str, Any]], title: str) -> St
         caveats=caveats(study),
         figures=_frequency_figures(summaries),
     )
-
-
-def render_study(report: StudyReport) -> str:
-    """The page as HTML."""
-    return render("study.html", report)
 
 
 def _facts(study: Study, rows: Sequence[dict[str, Any]], failures: Sequence[Any]) -> list[tuple[str, str]]:
