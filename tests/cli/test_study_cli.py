@@ -17,6 +17,7 @@ from command import call
 from conftest import data_home
 from propense.cli import _progress
 from propense.cli._progress import ProgressBar
+from propense.study import Record, RunProgress
 
 PLAN = """
 datasets = ["wdbc"]
@@ -161,10 +162,10 @@ def test_a_log_shows_the_progress(monkeypatch):
     monkeypatch.setattr(_progress, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
     log = io.StringIO()
     progress = ProgressBar(Console(file=log), 103)
-    with progress.shown():
-        progress.begin(done=3, failed=1)
-        for failed in (False, False, True, False, False, False):
-            progress.advance(failed=failed)
+    with progress.bar:
+        progress.on_start(RunProgress(total=103, done=3, failed=1))
+        for error in (None, None, "ValueError", None, None, None):
+            progress.on_record(None, Record(error=error))
     assert log.getvalue().splitlines() == [
         "6 of 103 records, 0.1/s, 16 min left, 2 failed",
         "9 of 103 records, 0.1/s, 16 min left, 2 failed",

@@ -1,11 +1,11 @@
 """The progress of a study: a bar on a terminal, or a line every half minute in a log."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from propense.study import Cell, Record, RunProgress
 
 __all__ = ["ProgressBar"]
 
@@ -14,14 +14,7 @@ _PAUSE = 30.0
 
 
 class ProgressBar:
-    """Shows the records done, the rate, the time left and the failures.
-
-    Parameters
-    ----------
-    console : Console
-    total : int
-        Records in the plan.
-    """
+    """Shows the records done, the rate, the time left and the failures, inside `with progress.bar`."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._console, self._total = console, total
@@ -36,29 +29,23 @@ class ProgressBar:
             TimeElapsedColumn(),
             TimeRemainingColumn(),
         )
-        self._bar = Progress(*columns, console=console, speed_estimate_period=120, disable=not console.is_terminal)
-        self._task = self._bar.add_task("records", total=total, failed=0, rate="")
+        self.bar = Progress(*columns, console=console, speed_estimate_period=120, disable=not console.is_terminal)
+        self._task = self.bar.add_task("records", total=total, failed=0, rate="")
 
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Show the bar inside a with statement."""
-        with self._bar:
-            yield
-
-    def begin(self, done: int, failed: int) -> None:
+    def on_start(self, before: RunProgress) -> None:
         """Start from the records of earlier runs."""
-        self._done = self._before = done
-        self._failed = failed
+        self._done = self._before = before.done
+        self._failed = before.failed
         self._start = time.monotonic()
-        self._bar.update(self._task, completed=done, failed=failed)
+        self.bar.update(self._task, completed=before.done, failed=before.failed)
 
-    def advance(self, *, failed: bool) -> None:
+    def on_record(self, _: Cell, record: Record) -> None:
         """Count one more record."""
         self._done += 1
-        self._failed += failed
+        self._failed += record.error is not None
         now = time.monotonic()
         rate = (self._done - self._before) / max(now - self._start, 1e-9)
-        self._bar.update(self._task, advance=1, failed=self._failed, rate=f"{rate:.1f}/s")
+        self.bar.update(self._task, advance=1, failed=self._failed, rate=f"{rate:.1f}/s")
         if not self._console.is_terminal and now - self._logged >= _PAUSE:
             self._logged = now
             left = (self._total - self._done) / rate / 60.0

@@ -14,7 +14,7 @@ from propense._files import write_atomically
 from propense.errors import InvalidOption, LedgerError, MissingExtra
 
 if TYPE_CHECKING:
-    from propense.study import Cell, Record, RunProgress, Study
+    from propense.study import Study
 
 __all__ = ["study"]
 
@@ -55,17 +55,10 @@ def run_study(
     for name in again or []:
         _check_method("--again", name, what)
     console = Console(stderr=True)
-    bar = ProgressBar(console, len(what))
-
-    def on_start(state: "RunProgress") -> None:
-        bar.begin(state.done, state.failed)
-
-    def on_record(_: "Cell", record: "Record") -> None:
-        bar.advance(failed=record.error is not None)
-
+    shown = ProgressBar(console, len(what))
     with Ledger(_ledger_path(plan, ledger)) as book:
         try:
-            with bar.shown():
+            with shown.bar:
                 progress = run_cells(
                     what,
                     book,
@@ -73,8 +66,8 @@ def run_study(
                     dask=dask,
                     retry=retry,
                     again=again or [],
-                    on_start=on_start,
-                    on_record=on_record,
+                    on_start=shown.on_start,
+                    on_record=shown.on_record,
                 )
         except KeyboardInterrupt:
             console.print("Stopped. The records so far are kept; run the same command to continue.")
