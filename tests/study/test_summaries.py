@@ -9,7 +9,7 @@ from conftest import data_home
 from propense.datasets import CATALOGUE
 from propense.study.compare import caveats, compare, per_method, published_methods
 from propense.study.grids import WRITERS, Grid, duel_grid, mean_grids, win_grid
-from propense.study.plan import PAPER_METHODS, Method, Study
+from propense.study.plan import PAPER_METHODS, Method, Study, method_named
 from propense.study.published import published
 from propense.study.significance import rank_methods
 from propense.study.summaries import Duel, Summary, average_ranks, duels, summarise, wins
@@ -180,6 +180,9 @@ def test_only_the_papers_own_methods_are_set_beside_its_numbers():
         "Not compared, because the paper does not have them: jerm.",
     ]
     assert caveats(Study(("wdbc",), ("S1",), (0.5,), (PAPER_METHODS["tm"],))) == []
+    assert caveats(Study(("wdbc",), ("S1",), (0.5,), (method_named("lbe"),))) == [
+        "lbe is not compared: use lbe-published, the variant behind the paper's numbers."
+    ]
 
 
 def test_features_of_another_network_are_named(monkeypatch, tmp_path):

@@ -44,8 +44,13 @@ def caveats(study: Study) -> list[str]:
     if study.protocol != "paper":
         found.append(f"The protocol is {study.protocol}; the paper's numbers come from another one.")
     others = [method.name for method in study.methods if method.name not in published_methods(study)]
-    if others:
-        found.append(f"Not compared, because the paper does not have them: {', '.join(others)}.")
+    variants = [name for name in others if f"{name}-published" in PAPER_METHODS]
+    found += [
+        f"{name} is not compared: use {name}-published, the variant behind the paper's numbers." for name in variants
+    ]
+    unknown = [name for name in others if name not in variants]
+    if unknown:
+        found.append(f"Not compared, because the paper does not have them: {', '.join(unknown)}.")
     foreign = [name for name in study.datasets if _has_other_features(name)]
     if foreign:
         found.append(
