@@ -3,7 +3,7 @@ How many positives, which groups, which rows to review
 ======================================================
 
 The figures of the page that ``propense fit --report`` writes, one by one: how many rows are positive, in which groups
-positives are rarely labelled, and how many positives a review of the likeliest unlabelled rows should find.
+positives are rarely labelled, and how many positives a review of the most likely unlabelled rows should find.
 """
 
 # %%

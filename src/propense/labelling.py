@@ -67,7 +67,7 @@ class LabellingMechanism:
         if score.shape != positive.shape:
             raise InvalidInput(f"score has shape {score.shape} and positive {positive.shape}; they must be the same.")
         if not positive.any():
-            raise InvalidInput("positive holds no positive row, so there is no row to label.")
+            raise InvalidInput("positive is False in every row, so there is no row to label.")
         if not np.isfinite(score).all():
             raise InvalidInput("score holds NaN or infinity; a mechanism needs a finite score for every row.")
 

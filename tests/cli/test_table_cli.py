@@ -279,7 +279,7 @@ def malformed_tables(draw):
         lines[0] = draw(st.sampled_from([b"patient,age,sex,told", b"patient,age,sex,Reported", b"patient,age,sex,"]))
         return lines, ["'reported'", "--label"]
     if kind == 5:
-        return [lines[0]], ["holds no rows"]
+        return [lines[0]], ["has no rows"]
     if kind == 6:
         return [], ["is empty"]
     if kind == 7:

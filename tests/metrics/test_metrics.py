@@ -165,7 +165,7 @@ def test_truth_values_may_be_all_the_same(all_the_same):
         ({"y_pred": [1.0, np.nan, 0.0, 0.0]}, InvalidInput, "NaN"),
         ({"y_pred": [1, 0]}, InvalidInput, r"y_pred has shape \(2,\)"),
         ({"sample_weight": [-1, 1, 1, 1]}, InvalidWeights, "negative"),
-        ({"sample_weight": [0, 0, 1, 1]}, NoLabelledInstances, "weight above 0"),
+        ({"sample_weight": [0, 0, 1, 1]}, NoLabelledInstances, "positive weight"),
         ({"prior": 0.0}, InvalidInput, "prior=0.0"),
         ({"s": [0, 1, 2, 3]}, InvalidLabels, "Only binary"),
     ],

@@ -58,7 +58,7 @@ WRONG = [
     ("names.csv", "a,é\n1,2\n".encode("latin1"), "names.csv, line 1, is not UTF-8"),
     ("empty.csv", b"", "empty.csv is empty"),
     ("blank.csv", b"\n\n", "blank.csv is empty"),
-    ("head.csv", b"a,b\n", "head.csv holds no rows"),
+    ("head.csv", b"a,b\n", "head.csv has no rows"),
     ("twice.csv", b"a,b,a\n1,2,3\n", "twice.csv has two columns called 'a'"),
     ("plain.csv.gz", b"a,b\n1,2\n", "plain.csv.gz cannot be read as csv: Not a gzipped file"),
     ("torn.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-6], "torn.csv.gz cannot be read as csv"),

@@ -97,7 +97,7 @@ def test_a_folder_that_is_not_a_table_is_an_error(folder, tmp_path, clinic):
         TableFolder(tmp_path / "empty")
     with pytest.raises(InvalidTable, match="neither a folder of Parquet files nor a Parquet file"):
         TableFolder(folder / "notes.txt")
-    with pytest.raises(InvalidTable, match=r"b\.parquet holds no rows"):
+    with pytest.raises(InvalidTable, match=r"b\.parquet has no rows"):
         TableFolder(folder / "b.parquet")
     parquet.write_table(clinic.drop_columns("bmi"), folder / "d.parquet")
     with pytest.raises(InvalidTable, match=r"d\.parquet has no column 'bmi', but .*a\.parquet has"):

@@ -222,8 +222,8 @@ def _describe_method(name: str) -> list[str]:
         "parameters": ", ".join(f"{key}={value!r}" for key, value in estimator.get_params().items()),
         "reference": reference(method),
     }
-    said = [f"{words}: {value}".replace(": \n", ":\n") for words, value in facts.items() if value]
-    return [f"{name} ({method.__name__}): {summary(method).replace('`', '')}", *said]
+    lines = [f"{words}: {value}".replace(": \n", ":\n") for words, value in facts.items() if value]
+    return [f"{name} ({method.__name__}): {summary(method).replace('`', '')}", *lines]
 
 
 def _find_method(name: str) -> Any:

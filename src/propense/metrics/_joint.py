@@ -52,14 +52,8 @@ def joint_brier(s: Any, y_proba: Any, *, propensity: Any, sample_weight: Any = N
 
     Parameters
     ----------
-    s : array-like of shape (n_samples,)
-        The labels, as in ``fit``.
-    y_proba : array-like of shape (n_samples,) or (n_samples, 2)
-        y(x) = P(Y=1 | x), or both columns of ``predict_proba``.
-    propensity : array-like of shape (n_samples,) or float
-        e(x) = P(S=1 | Y=1, x).
-    sample_weight : array-like of shape (n_samples,), default=None
-        The weight of each row.
+    s, y_proba, propensity, sample_weight
+        As in `joint_risk`.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def read_predictions(s: Any, y_pred: Any, propensity: Any, sample_weight: Any) -
     positive = _check_length("y_pred", positive, len(labelled), InvalidInput)
     rows = _scored_rows(labelled, positive, propensity, sample_weight)
     if not rows.labelled.any():
-        raise NoLabelledInstances("s holds no labelled instance of weight above 0; the metric needs at least one.")
+        raise NoLabelledInstances("s has no labelled row with positive weight; the metric needs at least one.")
     impossible = rows.labelled & (rows.propensity == 0.0)
     if impossible.any():
         raise InvalidPropensity("propensity is 0 for a labelled row. Give it a small positive value.")

@@ -55,16 +55,10 @@ def sar_precision(
 
     Parameters
     ----------
-    s : array-like of shape (n_samples,)
-        The labels, as in ``fit``.
-    y_pred : array-like of shape (n_samples,)
-        The predicted classes: values of s, as from ``predict``, or booleans.
-    propensity : array-like of shape (n_samples,) or float
-        e(x) = P(S=1 | Y=1, x), above 0 on the labelled rows.
+    s, y_pred, propensity, sample_weight
+        As in `sar_recall`.
     prior : float, default=None
         P(Y=1). None estimates it by the mean of s/e, at most 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        The weight of each row.
 
     Returns
     -------
@@ -93,16 +87,10 @@ def sar_balanced_accuracy(
 
     Parameters
     ----------
-    s : array-like of shape (n_samples,)
-        The labels, as in ``fit``.
-    y_pred : array-like of shape (n_samples,)
-        The predicted classes: values of s, as from ``predict``, or booleans.
-    propensity : array-like of shape (n_samples,) or float
-        e(x) = P(S=1 | Y=1, x), above 0 on the labelled rows.
+    s, y_pred, propensity, sample_weight
+        As in `sar_recall`.
     prior : float, default=None
         P(Y=1). None estimates it by the mean of s/e, at most 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        The weight of each row.
 
     Returns
     -------
@@ -130,15 +118,11 @@ def lee_liu_score(s: Any, y_pred: Any, *, propensity: Any = 1.0, sample_weight: 
 
     Parameters
     ----------
-    s : array-like of shape (n_samples,)
-        The labels, as in ``fit``.
-    y_pred : array-like of shape (n_samples,)
-        The predicted classes: values of s, as from ``predict``, or booleans.
+    s, y_pred, sample_weight
+        As in `sar_recall`.
     propensity : array-like of shape (n_samples,) or float, default=1.0
-        e(x) = P(S=1 | Y=1, x), above 0 on the labelled rows. Any constant gives Lee and Liu's score, whose recall is
-        the share of labelled rows predicted positive.
-    sample_weight : array-like of shape (n_samples,), default=None
-        The weight of each row.
+        e(x) as in `sar_recall`. Any constant gives Lee and Liu's score, whose recall is the share of labelled rows
+        predicted positive.
 
     Returns
     -------

@@ -77,7 +77,7 @@ class TableFile:
         """The whole table, or some columns, in memory."""
         batches = list(self.batches(columns))
         if not sum(batch.num_rows for batch in batches):
-            raise InvalidTable(f"{self.path} holds no rows.")
+            raise InvalidTable(f"{self.path} has no rows.")
         with self._naming_the_file():
             return self._arrow.Table.from_batches(batches).combine_chunks()
 
@@ -200,7 +200,7 @@ class TableWriter:
         A file name from which the format follows.
     schema : pyarrow.Schema
     separator : str, default=None
-        Of a CSV file; None is a comma, or a tab for .tsv.
+        The separator of a CSV file. None means a comma, or a tab for .tsv.
     marked : bool, default=False
         Whether a CSV file begins with the byte order mark by which Excel recognises UTF-8.
     """

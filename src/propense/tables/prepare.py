@@ -41,11 +41,11 @@ class FitOptions:
     decision : {"balanced", "posterior"}, default="balanced"
         Whether `predict` compares the posterior with the estimated prior or with ½.
     propensity_features : list of str, default=None
-        The columns that the chance of a label may depend on; None is all.
+        The columns that the chance of a label may depend on. None means all.
     parameters : dict, default={}
         Other parameters of the method, such as ``{"ridge": 10}``.
     decimal : {".", ","}, default=None
-        The decimal sign of numbers written as text. None is a point, but then a column is an error where points may
+        The decimal sign of numbers written as text. None means a point, but then a column is an error where points may
         separate thousands, such as 1.549 next to 900.
     scar_test : bool, default=None
         Whether to test if labels are drawn at random among the positives, on at most 2 000 rows. None runs the test

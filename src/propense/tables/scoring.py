@@ -71,7 +71,7 @@ def score_file(
     top : int, default=None
         How many rows to write, those most likely to be positive first. None writes all rows in their order.
     decimal : {".", ","}, default=None
-        The decimal sign of numbers written as text; None is a point.
+        The decimal sign of numbers written as text. None means a point.
     progress : callable, default=None
         Called after every batch with the number of rows done.
 
@@ -104,7 +104,7 @@ def score_file(
             if progress:
                 progress(rows)
         if not rows:
-            raise InvalidTable(f"{source.path} holds no rows.")
+            raise InvalidTable(f"{source.path} has no rows.")
         if best is not None:
             output.write(best.rows)
             listed, hits = best.rows.num_rows, float(best.hidden.sum())
