@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from propense import SparseJoint
 from propense._designs import as_design
+from propense._inputs.sample import Sample
 from propense._maths.logistic import sigmoid
-from propense._steps.sparse_path import Path, PathOptions, Problem
+from propense._steps.sparse_path import Path, PathOptions
 
 ROWS, COLUMNS = 5000, 1000
 
@@ -81,9 +82,9 @@ def scores(model: SparseJoint, k: int, true: list[set[int]]) -> list[float]:
 def cost(drawn: Drawn, model: SparseJoint) -> list[float]:
     """CPU seconds of the whole path and of one cold fit; errors of y and the prior with the refit and without."""
     options = PathOptions(1.0, 1.0, model.variant == "adaptive", model.tol, model.max_iter)
-    problem = Problem(as_design(drawn.X), drawn.labelled, None, None)
+    sample = Sample(as_design(drawn.X), drawn.labelled, None, None)
     begun = time.process_time()
-    Path(problem, options).follow(model.alphas_)
+    Path(sample, options).follow(model.alphas_)
     path = time.process_time() - begun
     begun = time.process_time()
     one = SparseJoint(alpha=model.alpha_, variant=model.variant).fit(drawn.X, drawn.labelled)

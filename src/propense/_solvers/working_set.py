@@ -14,7 +14,6 @@ from propense._solvers.orthant import Penalty, orthant_newton
 
 __all__ = ["SparseLogistic", "SparsePair", "SparseSolution"]
 
-
 # At most this many columns, or as many as are already in use, join the search in one round.
 _JOIN = 50
 _ROUNDS = 100
@@ -75,6 +74,13 @@ class SparsePair:
     def size(self) -> int:
         """The number of coefficients."""
         return len(self._owners)
+
+    def split(self, coef: Vector) -> tuple[Vector, Vector]:
+        """β and γ over all columns."""
+        p = self._design.shape[1]
+        gamma = np.zeros(p)
+        gamma[self._owners[p:]] = coef[p:]
+        return coef[:p], gamma
 
     def penalty(self, alpha: float) -> Penalty:
         scale = self.risk.total_weight * alpha

@@ -1,20 +1,16 @@
 """The path of sparse predictors: where it starts, the minimiser of each penalty, and its risk on held-out rows."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from propense._designs import Design, column_moments
+from propense._designs import column_moments
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Index, Rows, Vector
+from propense._maths.arrays import Index, Matrix, Vector
 from propense._maths.formulas import PAIR
-from propense._maths.linear import coef_positions
 from propense._solvers import Penalty, Solution, SparseLogistic, SparsePair, SparseSolution, orthant_newton
 
-__all__ = ["Path", "PathOptions", "Problem", "folds_of", "held_out"]
-
+__all__ = ["Path", "PathOptions", "folds_of", "held_out"]
 
 # The screening path: each alpha this share of the one before, to this share of the first.
 _SCREEN, _SCREEN_END = 0.7, 0.01
@@ -39,28 +35,18 @@ class PathOptions:
     max_iter: int
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Rows to fit: all of a sample, or those that are not held out."""
-
-    design: Design
-    labelled: Rows
-    weights: Rows | None
-    columns: Index | None
-
-
 class Path:
-    """Minimisers of the penalised joint risk on some rows."""
+    """Minimisers of the penalised joint risk on a sample."""
 
-    def __init__(self, problem: Problem, options: PathOptions) -> None:
-        self._problem, self._options = problem, options
-        design, labelled, weights = problem.design, problem.labelled, problem.weights
+    def __init__(self, sample: Sample, options: PathOptions) -> None:
+        self._sample, self._options = sample, options
+        design, labelled, weights = sample.design, sample.labelled, sample.weights
         self._naive = SparseLogistic(design, labelled, weights=weights)
         self._null = self._naive.null()
         self.pair = SparsePair(
             design,
             labelled,
-            columns=problem.columns,
+            columns=sample.propensity_columns,
             weights=weights,
             l1_ratio=options.l1_ratio,
             kappa=options.kappa,
@@ -113,13 +99,12 @@ class Path:
 
     def _is_stuck(self, solution: SparseSolution) -> bool:
         """Whether e is 1: the risk then no longer depends on γ, and no search moves away."""
-        gamma = solution.coef[self._problem.design.shape[1] :]
+        gamma = solution.coef[self._sample.design.shape[1] :]
         return bool(gamma[0] > _NEARLY_ONE and not gamma[1:].any())
 
     def _screen(self) -> tuple[Vector, float]:
         """θ of the columns that an ℓ1 regression of the labels picks first, and the alpha at which it did."""
-        labelled, weights = self._problem.labelled, self._problem.weights
-        count = float((labelled if weights is None else weights * labelled).sum())
+        count = self._sample.weight_of(self._sample.labelled)
         most = int(min(max(count / _ROWS_EACH, 2.0), _ANCHOR))
         solution = self._null
         alpha = first = max(self._naive.alpha_max(solution.gradient), 1e-300)
@@ -137,7 +122,7 @@ class Path:
 
     def _separated_start(self, screened: Vector) -> list[Vector]:
         """If e has its own columns: a start with their slopes in γ, since a y of all columns leaves e nothing."""
-        columns, p = self._problem.columns, self._problem.design.shape[1]
+        columns, p = self._sample.propensity_columns, self._sample.design.shape[1]
         if columns is None or len(columns) == 0:
             return []
         start = screened.copy()
@@ -184,10 +169,12 @@ def _ranks(values: Vector) -> Index:
 def held_out(sample: Sample, folds: Index, alphas: Vector, options: PathOptions) -> tuple[Vector, Vector]:
     """For each alpha, the mean joint risk on the held-out rows, over the folds, and its standard error."""
     risks, sizes = [], []
-    for train, test in _splits(sample, folds):
-        path = Path(train, options).follow(alphas)
-        size = float(test.design.shape[0] if test.weights is None else test.weights.sum())
-        risks.append([_risk(test, solution.coef) / size for solution in path])
+    for fold in range(int(folds.max()) + 1):
+        out = sample.design.send(folds == fold)
+        train, test = sample.subset(~out), sample.subset(out)
+        path, size = Path(train, options), test.total_weight
+        pairs = [path.pair.split(solution.coef) for solution in path.follow(alphas)]
+        risks.append([_risk(test, np.column_stack(pair)) / size for pair in pairs])
         sizes.append(size)
     shares = np.asarray(sizes) / np.sum(sizes)
     table = np.asarray(risks)
@@ -195,20 +182,8 @@ def held_out(sample: Sample, folds: Index, alphas: Vector, options: PathOptions)
     return mean, np.sqrt(shares @ (table - mean) ** 2 / (len(shares) - 1))
 
 
-def _splits(sample: Sample, folds: Index) -> Iterator[tuple[Problem, Problem]]:
-    """The rows kept and the rows held out, for each fold."""
-    for fold in range(int(folds.max()) + 1):
-        out = sample.design.send(folds == fold)
-        yield tuple(Problem(*sample.among(mask), sample.propensity_columns) for mask in (~out, out))  # type: ignore[misc]
-
-
-def _risk(test: Problem, coef: Vector) -> float:
-    """The summed joint loss."""
-    p = test.design.shape[1]
-    gamma = np.zeros(p)
-    gamma[coef_positions(test.columns, p)] = coef[p:]
-    both = np.column_stack([coef[:p], gamma])
+def _risk(test: Sample, both: Matrix) -> float:
+    """The summed joint loss of β and γ, the columns of `both`."""
     used = np.flatnonzero(both[1:].any(axis=1))
-    rows: tuple[Any, ...] = (test.labelled,)
     few = both[np.concatenate([[0], used + 1])]
-    return test.design.columns(used).sweep(PAIR, few, rows, test.weights)[0]
+    return test.design.columns(used).sweep(PAIR, few, (test.labelled,), test.weights)[0]

@@ -9,10 +9,9 @@ from sklearn.utils import check_random_state
 from propense._diagnostics.doubts import SYMMETRIC
 from propense._inputs.options import Choice, Count, Number, Option, Seed, Truth
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Index, Vector
-from propense._maths.linear import coef_positions
+from propense._maths.arrays import Vector
 from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
-from propense._steps.sparse_path import Path, PathOptions, Problem, folds_of, held_out
+from propense._steps.sparse_path import Path, PathOptions, folds_of, held_out
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import Description, is_array
 
@@ -179,7 +178,7 @@ class SparseJoint(BasePUClassifier):
         options = PathOptions(
             float(self.l1_ratio), float(self.propensity_penalty), self.variant == "adaptive", self.tol, self.max_iter
         )
-        path = Path(Problem(sample.design, sample.labelled, sample.weights, sample.propensity_columns), options)
+        path = Path(sample, options)
         if self.alpha is None:
             alphas = path.alphas(self.n_alphas, self.eps)
         else:
@@ -189,8 +188,8 @@ class SparseJoint(BasePUClassifier):
         chosen = self._choose(risks, errors)
         alpha = float(alphas[chosen])
         final = path.refit(alpha, found[chosen]) if self.refit else found[chosen]
-        coefs = [*(solution.coef for solution in found), final.coef]
-        beta, gamma, kept = self._kept_path(sample, coefs, path.pair.spreads)
+        pairs = [path.pair.split(solution.coef) for solution in (*found, final)]
+        beta, gamma, kept = self._kept_path(sample, pairs, path.pair.spreads)
         return Model(
             LogisticPredictor(beta),
             LogisticPredictor(gamma),
@@ -223,11 +222,11 @@ class SparseJoint(BasePUClassifier):
         return best if self.selection == "min" else int(np.argmax(risk <= risk[best] + error[best]))
 
     def _kept_path(
-        self, sample: Sample, found: list[Vector], spreads: Vector
+        self, sample: Sample, found: list[tuple[Vector, Vector]], spreads: Vector
     ) -> tuple[Vector, Vector, dict[str, Vector]]:
         """β and γ of the last, which is the answer, and the path in the columns that it uses."""
         p = sample.design.shape[1]
-        *pairs, final = [_split(coef, p, sample.propensity_columns) for coef in found]
+        *pairs, final = found
         steepness = [float(spreads[:p] @ np.abs(each)) for each in final]
         # Intercepts show how many, not how steep. Own columns or prices of e distinguish the factors.
         alike = sample.propensity_columns is None and self.propensity_penalty == 1
@@ -255,10 +254,3 @@ class SparseJoint(BasePUClassifier):
             f"SparseJoint stopped after {self.n_iter_} steps at alpha={self.alpha_:.3g}, short of tol={self.tol:g}. "
             "Raise max_iter, tol or alpha."
         )
-
-
-def _split(coef: Vector, p: int, columns: Index | None) -> tuple[Vector, Vector]:
-    """β and γ over all columns."""
-    gamma = np.zeros(p)
-    gamma[coef_positions(columns, p)] = coef[p:]
-    return coef[:p], gamma
