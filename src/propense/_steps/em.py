@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,6 @@ __all__ = [
     "observed_risk",
     "refit_em",
 ]
-
 
 # The E-steps behind the published numbers keep y and e within [1e-4, 1 − 1e-4]: the bound on their log-odds.
 PUBLISHED_BOUND = math.log((1.0 - 1e-4) / 1e-4)
@@ -109,7 +108,11 @@ def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_it
         return fit_complete(sample, learners.posterior)
     if sample.negative is not None:
         pair = replace(pair, log_unknown=initial_log_unknown(sample))
-    monitor = _monitor(sample, learners)
+    monitor: _LogisticMonitor | _ClassifierMonitor
+    if learners.posterior.estimator is not None or learners.propensity.estimator is not None:
+        monitor = _ClassifierMonitor(sample)
+    else:
+        monitor = (_LogisticMonitor if sample.negative is None else _NegativesMonitor)(sample, learners)
     path: list[float] = []
     start = pair
     while True:
@@ -142,24 +145,6 @@ def not_converged(estimator: Any) -> str:
     )
 
 
-class _Monitor(Protocol):
-    """Judges a round, and proposes where to start the next."""
-
-    def measure(self, pair: Pair) -> tuple[float, float]:
-        """The observed risk per row, ridges included, and how far the rounds are from a fixed point."""
-
-    def extrapolate(self, start: Pair, end: Pair, value: float) -> Pair:
-        """Where to start the next round: its risk is no higher than `value`, that of `end`."""
-
-
-def _monitor(sample: Sample, learners: Learners) -> _Monitor:
-    if learners.posterior.estimator is not None or learners.propensity.estimator is not None:
-        return _ClassifierMonitor(sample)
-    if sample.negative is not None:
-        return _NegativesMonitor(sample, learners)
-    return _LogisticMonitor(sample, learners)
-
-
 class _LogisticMonitor:
     """Measures the gradient of the observed risk, and extrapolates the rounds (Anderson 1965).
 
@@ -175,10 +160,12 @@ class _LogisticMonitor:
         self._moves: list[Vector] = []
 
     def measure(self, pair: Pair) -> tuple[float, float]:
+        """The observed risk per row, ridges included, and how far the rounds are from a fixed point."""
         value, gradient = self._risk.value_gradient(self._join(pair))
         return value / self._risk.total_weight, gradient_norm(self._risk, gradient)
 
     def extrapolate(self, start: Pair, end: Pair, value: float) -> Pair:
+        """Where to start the next round: its risk is no higher than `value`, that of `end`."""
         self._starts = [*self._starts, self._join(start)][-_MEMORY:]
         self._moves = [*self._moves, self._join(end) - self._join(start)][-_MEMORY:]
         if len(self._moves) < 2:
