@@ -22,7 +22,7 @@ __all__ = [
     "expected_log_unknown",
     "fit_complete",
     "initial_log_unknown",
-    "minimise_with_negatives",
+    "minimise",
     "observed_loss",
 ]
 
@@ -84,10 +84,15 @@ def observed_loss(sample: Sample, a: Any, b: Any, log_unknown: float) -> float:
     return sample.mean(known_loss(a, b, sample.labelled, sample.negative, log_unknown)) + constant / sample.total_weight
 
 
-def minimise_with_negatives(
+def minimise(
     sample: Sample, risk: AnyRisk, start: Vector, solve: Callable[[AnyRisk, Vector], Solution]
 ) -> tuple[Solution, float]:
-    """The minimiser of a risk over coefficients and d in turn, where either step lowers it; and log(1 − d)."""
+    """The minimiser of a risk next to `start`, and log(1 − d).
+
+    If negatives are known, coefficients and d are found in turn, where either step lowers the risk.
+    """
+    if sample.negative is None:
+        return solve(risk, start), 0.0
     log_unknown, share, n_iter = initial_log_unknown(sample), math.inf, 0
     for _ in range(_ROUNDS):
         solution = solve(risk.with_negatives(sample.negative, log_unknown), start)

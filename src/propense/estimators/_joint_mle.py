@@ -17,7 +17,7 @@ from propense._maths.arrays import Vector
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
-from propense._steps.known_negatives import fit_complete, minimise_with_negatives
+from propense._steps.known_negatives import fit_complete, minimise
 from propense._steps.learners import Learner, fit_logistic
 from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
 from propense.estimators._base import BasePUClassifier
@@ -152,7 +152,9 @@ class JointMLE(BasePUClassifier):
         if self.radius is None and sample.is_complete:
             return self._fit_complete(sample)
         risk = self._risk(sample)
-        found = [self._minimise(sample, risk, risk.join(*start)) for start in self._starts(sample)]
+        search = SOLVERS[self.solver] if self.radius is None else partial(projected, radius=self.radius)
+        solve = partial(search, tol=self.tol, max_iter=self.max_iter)
+        found = [minimise(sample, risk, risk.join(*start), solve) for start in self._starts(sample)]
         found.sort(key=lambda each: each[0].value)
         solutions = [solution for solution, _ in found]
         pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]
@@ -209,14 +211,6 @@ class JointMLE(BasePUClassifier):
             apart = np.concatenate([[-means @ slopes], slopes])
             starts.append((0.5 * naive + apart, 0.5 * naive - apart))
         return starts
-
-    def _minimise(self, sample: Sample, risk: PairRisk, start: Vector) -> tuple[Solution, float]:
-        """The minimum next to `start`, and log(1 − d) if a share d of the negatives is known."""
-        search = SOLVERS[self.solver] if self.radius is None else partial(projected, radius=self.radius)
-        solve = partial(search, tol=self.tol, max_iter=self.max_iter)
-        if sample.negative is None:
-            return solve(risk, start), 0.0
-        return minimise_with_negatives(sample, risk, start, solve)
 
     def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
         """The factor of larger ℓ1 norm first, and which it was."""

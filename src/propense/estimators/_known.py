@@ -14,7 +14,7 @@ from propense._maths.arrays import Rows
 from propense._maths.logistic import logit
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS
-from propense._steps.known_negatives import minimise_with_negatives
+from propense._steps.known_negatives import minimise
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor, Model, certain
 from propense.estimators._description import EVERYTHING, Description
@@ -133,11 +133,9 @@ class KnownPropensity(LogisticClassifier):
         return self._fit_read(X, y, sample_weight, propensity, known_negative)
 
     def _fit(self, sample: Sample) -> Model:
-        if sample.negative is None:
-            return super()._fit(sample)
         solve = partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
         start = np.zeros(sample.design.shape[1])
-        solution, log_unknown = minimise_with_negatives(sample, self._risk(sample), start, solve)
+        solution, log_unknown = minimise(sample, self._risk(sample), start, solve)
         posterior, propensity = self._predictors(sample, solution.coef)
         path = [solution.value / sample.total_weight]
         return Model(posterior, propensity, max(solution.n_iter, 1), solution.converged, path, log_unknown=log_unknown)

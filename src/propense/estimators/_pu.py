@@ -1,6 +1,7 @@
 """PUClassifier: the estimator to reach for first."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from propense._maths.arrays import Index, Vector, as_float
 from propense._maths.logistic import logit, sigmoid
 from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import SOLVERS, Solution, newton
-from propense._steps.known_negatives import fit_complete, minimise_with_negatives
+from propense._steps.known_negatives import fit_complete, minimise
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor, Model, ProductPredictor
 from propense.estimators._base import BasePUClassifier
@@ -205,12 +206,12 @@ class PUClassifier(BasePUClassifier):
         naive = LogisticRisk(design, sample.labelled, weights=sample.weights, ridge=self.ridge * scales[1])
         start = newton(naive, np.zeros(p), tol=_ROUGH, max_iter=self.max_iter).coef
         risk = self._risk(sample, scales, _NONE)
-        constant, log_unknown = self._minimise(sample, risk, risk.join(start, np.zeros(p)))
+        constant, log_unknown = minimise(sample, risk, risk.join(start, np.zeros(p)), self._solver())
         beta, gamma = risk.split(constant.coef)
         if columns is not None and not len(columns):
             return _Curve(constant, constant, beta, gamma, 0, log_unknown)
         risk = self._risk(sample, scales, columns)
-        free, log_unknown = self._minimise(sample, risk, risk.join(beta, gamma))
+        free, log_unknown = minimise(sample, risk, risk.join(beta, gamma), self._solver())
         return _Curve(constant, free, *risk.split(free.coef), len(free.coef) - p - 1, log_unknown)
 
     def _risk(self, sample: Sample, scales: tuple[Vector, Vector], columns: Index | None) -> PairRisk:
@@ -228,12 +229,8 @@ class PUClassifier(BasePUClassifier):
             level=math.sqrt(_LEVEL_RIDGE) * np.append(1.0, means),
         )
 
-    def _minimise(self, sample: Sample, risk: PairRisk, start: Vector) -> tuple[Solution, float]:
-        """The minimum next to `start`, and log(1 − d) if a share d of the negatives is known."""
-        solve = partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
-        if sample.negative is None:
-            return solve(risk, start), 0.0
-        return minimise_with_negatives(sample, risk, start, solve)
+    def _solver(self) -> Callable[..., Solution]:
+        return partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
 
     def _share(self, sample: Sample, curve: "_Curve") -> float:
         """The part of the steepness along βᵀx that belongs to e."""
@@ -254,7 +251,7 @@ class PUClassifier(BasePUClassifier):
             if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
             risk = self._risk(half, column_scales(half.design, half.weights), half.propensity_columns)
-            found, log_unknown = self._minimise(half, risk, curve.free.coef)
+            found, log_unknown = minimise(half, risk, curve.free.coef, self._solver())
             posterior, propensity = _predictors(*risk.split(found.coef), share)
             calls.append(sample.log_odds(posterior) > logit(_prior(half, posterior, propensity, log_unknown)))
         return sample.mean(as_float(calls[0] == calls[1]))
