@@ -20,7 +20,6 @@ from propense._maths.arrays import Index, Vector
 
 __all__ = ["nearest_sparse"]
 
-
 # Candidates prepared at a time, and pairs bounded at a time (8 MiB of float32).
 _CANDIDATES, _PAIRS = 1 << 16, 1 << 21
 # The most terms shared by the rows of a tile: 24 MiB of sparse products.

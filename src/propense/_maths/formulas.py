@@ -47,11 +47,11 @@ def _joint_loss(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
     return joint_loss(a, other, labelled)
 
 
-def _joint_slope(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
+def _joint_slope(a: Rows, labelled: Rows, other: Rows, shift: Rows, *_: Rows) -> Rows:
     return joint_slope(a, shift)
 
 
-def _joint_curvature(a: Rows, labelled: Rows, other: Rows, shift: Rows) -> Rows:
+def _joint_curvature(a: Rows, labelled: Rows, other: Rows, shift: Rows, *_: Rows) -> Rows:
     return joint_curvature(a, shift)
 
 
@@ -80,16 +80,6 @@ def _pair_curvature(ab: Rows, labelled: Rows) -> Rows:
 
 def _known_joint_loss(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, log_unknown: Rows) -> Rows:
     return known_loss(a, other, labelled, negative, log_unknown)
-
-
-def _known_joint_slope(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, log_unknown: Rows) -> Rows:
-    return joint_slope(a, shift)
-
-
-def _known_joint_curvature(
-    a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, log_unknown: Rows
-) -> Rows:
-    return joint_curvature(a, shift)
 
 
 def _known_pair_loss(ab: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
@@ -136,7 +126,7 @@ JOINT = Formula("joint", _joint_loss, _joint_slope, _joint_curvature)
 # φ of both predictors; rows: which are labelled.
 PAIR = Formula("pair", _pair_loss, _pair_slope, _pair_curvature)
 # The same with known negatives; rows: also which these are, and u.
-KNOWN_JOINT = Formula("known joint", _known_joint_loss, _known_joint_slope, _known_joint_curvature)
+KNOWN_JOINT = Formula("known joint", _known_joint_loss, _joint_slope, _joint_curvature)
 KNOWN_PAIR = Formula("known pair", _known_pair_loss, _known_pair_slope, _known_pair_curvature)
 # ½a²: with the curvature of another formula as weights, the gradient at v is that formula's Hessian times v.
 SQUARE = Formula("square", _square_loss, _square_slope, _square_curvature)

@@ -26,7 +26,6 @@ __all__ = [
     "total_weight",
 ]
 
-
 # Added to the diagonal of the majoriser: makes it invertible when p > n. It shortens the steps and is not a penalty;
 # the authors of JERM used 0.01.
 _DAMPING = 0.01

@@ -12,7 +12,6 @@ from propense._solvers.objective import Objective, Solution, gradient_norm
 
 __all__ = ["Penalty", "orthant_newton"]
 
-
 # A Hessian is kept while the gradient falls to this share a step.
 _STALE = 0.2
 _HALVINGS = 30

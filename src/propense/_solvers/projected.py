@@ -9,7 +9,6 @@ from propense._solvers.objective import Objective, Solution
 
 __all__ = ["project_to_ball", "projected"]
 
-
 # The risk may rise above the last value, but not above the highest of the last ten: the long steps need this freedom.
 _MEMORY = 10
 _HALVINGS = 40
