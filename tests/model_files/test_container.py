@@ -86,41 +86,40 @@ DEEP = b'{"format": 1, "arrays": [], "a": %s}'
 WRONG = {
     "no magic": (
         b"\x80\x04K\x01.",
-        r"not a propense model file: it starts with b'\\x80\\x04K\\x01.'. Fit again, or ask",
+        r"not a propense model file: it starts with b'\\x80\\x04K\\x01.'. Fit the model again, or ask",
     ),
     "a header of 2**60 bytes": (signed(header(), length=2**60), "announces a header of 1152921504606846976 bytes"),
     "a header of 2**64 - 1 bytes": (signed(header(), length=2**64 - 1), "announces a header of"),
     "a header into the digest": (signed(header(), length=len(json.dumps(header())) + 1), "announces a header of"),
-    "no JSON": (signed(b"{"), "a header that is no JSON"),
-    "no UTF-8": (signed(b'{"a": "\xff"}'), "a header that is no JSON"),
+    "no JSON": (signed(b"{"), "a header that is not JSON"),
+    "no UTF-8": (signed(b'{"a": "\xff"}'), "a header that is not JSON"),
     "NaN": (signed(b'{"format": NaN}'), "NaN is not JSON"),
-    "a long number": (signed(b'{"format": ' + b"9" * 5000 + b"}"), "a header that is no JSON"),
-    "a list": (signed(b"[]"), "no JSON object"),
-    "a deep list": (signed(DEEP % (b"[" * 100_000 + b"]" * 100_000)), "a header that is no JSON"),
-    "a less deep list": (signed(DEEP % (b"[" * 100 + b"]" * 100)), "at most 64 levels"),
-    "deep objects": (signed(DEEP % (b'{"a":' * 100_000 + b"1" + b"}" * 100_000)), "a header that is no JSON"),
-    "no version": (signed({"arrays": []}), "None is no format version"),
-    "version True": (signed({"format": True, "arrays": []}), "True is no format version"),
-    "version 0": (signed({"format": 0, "arrays": []}), "0 is no format version"),
+    "a long number": (signed(b'{"format": ' + b"9" * 5000 + b"}"), "a header that is not JSON"),
+    "a list": (signed(b"[]"), "not a JSON object"),
+    "a deep list": (signed(DEEP % (b"[" * 100_000 + b"]" * 100_000)), "a header that is not JSON"),
+    "deep objects": (signed(DEEP % (b'{"a":' * 100_000 + b"1" + b"}" * 100_000)), "a header that is not JSON"),
+    "no version": (signed({"arrays": []}), "the format None, which is not a version"),
+    "version True": (signed({"format": True, "arrays": []}), "the format True, which is not a version"),
+    "version 0": (signed({"format": 0, "arrays": []}), "the format 0, which is not a version"),
     "version 2": (
         signed({"format": 2, "shelves": []}),
-        "of format 2, and this propense reads formats up to 1.*Upgrade",
+        "the format 2, but this version of propense reads formats up to 1.*Upgrade",
     ),
-    "no arrays": (signed({"format": 1}), "no table of arrays"),
-    "arrays of nothing": (signed(header(None)), "told by its dtype, shape and offset"),
-    "objects": (signed(header(entry(dtype="object"))), "'object', which is none of float64"),
-    "a dtype that is no word": (signed(header(entry(dtype=["f8"]))), "which is none of"),
+    "no arrays": (signed({"format": 1}), "no list of arrays"),
+    "arrays of nothing": (signed(header(None)), "not described by its dtype, shape and offset"),
+    "objects": (signed(header(entry(dtype="object"))), "'object', which is not one of float64"),
+    "a dtype that is no word": (signed(header(entry(dtype=["f8"]))), "which is not one of"),
     "a negative size": (signed(header(entry(shape=[-1]))), r"shape \[-1\]"),
     "a size that is no number": (signed(header(entry(shape=[1.5]))), r"shape \[1.5\]"),
     "a truth for a size": (signed(header(entry(shape=[True]))), r"shape \[True\]"),
     "too many dimensions": (signed(header(entry(shape=[1] * 9))), "shape"),
     "a negative offset": (signed(header(entry(offset=-8)), bytes(64)), "offset -8"),
-    "too large an offset": (signed(header(entry(offset=56)), bytes(64)), "lies outside the 64 bytes"),
-    "too large an array": (signed(header(entry(shape=[2**60])), bytes(64)), "lies outside the 64 bytes"),
-    "an array of 2**80 bytes": (signed(header(entry(shape=[2**40, 2**40])), bytes(64)), "lies outside"),
-    "nothing, 2**62 times": (signed(header(entry(shape=[0, 2**62, 2**62]))), "holds nonsense"),
-    "the same bytes twice": (signed(header(*[entry(shape=[8])] * 2), bytes(64)), "lies outside the 64 bytes"),
-    "truths that are none": (signed(header(entry(dtype="bool")), b"\2\0"), "truth values holds something else"),
+    "too large an offset": (signed(header(entry(offset=56)), bytes(64)), "is outside the 64 bytes"),
+    "too large an array": (signed(header(entry(shape=[2**60])), bytes(64)), "is outside the 64 bytes"),
+    "an array of 2**80 bytes": (signed(header(entry(shape=[2**40, 2**40])), bytes(64)), "is outside"),
+    "nothing, 2**62 times": (signed(header(entry(shape=[0, 2**62, 2**62]))), "cannot be read"),
+    "the same bytes twice": (signed(header(*[entry(shape=[8])] * 2), bytes(64)), "is outside the 64 bytes"),
+    "truths that are none": (signed(header(entry(dtype="bool")), b"\2\0"), "truth values holds other values"),
 }
 
 
@@ -134,7 +133,7 @@ def test_what_is_wrong_is_said(name):
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ModelFileError, match=r"There is no file .*missing\.propense"):
         read_file(tmp_path / "missing.propense")
-    with pytest.raises(ModelFileError, match="is a folder where a model file is expected"):
+    with pytest.raises(ModelFileError, match="is a folder, but a model file is expected"):
         read_file(tmp_path)
     with pytest.raises(ModelFileError, match="cannot be read"):
         read_file(tmp_path / "a\0b")
@@ -143,9 +142,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         read_file(tmp_path / "empty")
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="has no folder that nobody may write to")
-def test_what_is_no_place_for_files_is_told_apart():
-    with pytest.raises(ModelFileError, match="/dev/zero is no regular file"):
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="has no read-only folder")
+def test_a_place_that_is_not_for_files_is_named():
+    with pytest.raises(ModelFileError, match="/dev/zero is not a regular file"):
         read_file(Path("/dev/zero"))
     with pytest.raises(ModelFileError, match=r"/proc/m was not written: .*Check its folder"):
         write_file(Path("/proc/m"), b"")

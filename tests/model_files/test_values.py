@@ -41,7 +41,7 @@ ARRAYS = st.sampled_from(NUMBERS).flatmap(lambda name: arrays(name, array_shapes
     object, array_shapes(min_side=0), elements=PLAIN
 )
 VALUES = st.recursive(
-    PLAIN | ARRAYS | st.builds(slice, st.integers() | st.none(), st.text() | st.none()),
+    PLAIN | ARRAYS,
     lambda inner: (
         st.lists(inner)
         | st.lists(inner).map(tuple)
@@ -80,15 +80,22 @@ def test_plain_values_come_back_with_their_types(value):
     assert_equal(through_json(value), value)
 
 
-@pytest.mark.parametrize(
-    "value", [np.float64, float, bool, np.dtype("float32"), np.array(["ab", ""]), np.array([], dtype="<U7")], ids=str
-)
-def test_types_and_words_come_back(value):
-    again = through_json(value)
-    if isinstance(value, np.ndarray):
-        assert_equal(again, value)
-    else:
-        assert again == value
+@pytest.mark.parametrize("value", [np.array(["ab", ""]), np.array([], dtype="<U7")], ids=str)
+def test_words_come_back(value):
+    assert_equal(through_json(value), value)
+
+
+OLD = {
+    "numpy.float64": ({"$type": "numpy.float64"}, np.float64),
+    "float": ({"$type": "float"}, float),
+    "dtype": ({"$dtype": "float32"}, np.dtype("float32")),
+    "slice": ({"$slice": [None, "age", 2]}, slice(None, "age", 2)),
+}
+
+
+@pytest.mark.parametrize("packed", OLD)
+def test_kinds_of_earlier_files_are_still_read(packed):
+    assert unpack(OLD[packed][0], []) == OLD[packed][1]
 
 
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no such words")
@@ -115,6 +122,8 @@ STRANGE = [
     np.ma.masked_array([1.0]),
     np.zeros(2, dtype=[("a", int)]),
     object,
+    slice(1),
+    np.dtype("float32"),
 ]
 
 
@@ -135,6 +144,10 @@ NONSENSE = [
     {"$dtype": "V8"},
     {"$dtype": 3},
     {"$tuple": 3},
+    {"$tuple": "abc"},
+    {"$dict": "ab"},
+    {"$dict": {"ab": 1}},
+    {"$values": "ab", "dtype": "object", "shape": [2]},
     {"$dict": [["a"]]},
     {"$dict": [[1, 2]]},
     {"$slice": [1, 2]},
@@ -160,5 +173,5 @@ NONSENSE = [
 
 @pytest.mark.parametrize("packed", NONSENSE, ids=str)
 def test_nonsense_is_refused(packed):
-    with pytest.raises((ModelFileError, OverflowError)):
+    with pytest.raises(ModelFileError, match="it holds"):
         unpack(packed, [np.zeros(2)])

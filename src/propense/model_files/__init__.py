@@ -1,4 +1,4 @@
-"""Fitted models in files that hold numbers and words, never code: to keep, to send, to take from others."""
+"""Fitted models in files that hold numbers and words, never code: to keep, to send, to receive from others."""
 
 import hashlib
 import platform
@@ -11,38 +11,45 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from propense.errors import ModelFileError
-from propense.model_files.container import FORMAT, WAY_OUT, from_bytes, read_file, to_bytes, write_file
+from propense.errors import MissingExtra, ModelFileError
+from propense.model_files.container import ADVICE, FORMAT, from_bytes, read_file, to_bytes, write_file
 
 __all__ = ["inspect", "load", "save"]
 
 
 def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
-    """Keep a fitted model in a file.
+    """Save a fitted model to a file.
 
-    The file holds the model's parameters and what it has learnt, as numbers and words. Reading it runs no code from it,
-    so that it may be taken from people one would not take a pickle from. `load` gives back a model whose scores are the
-    same, bit for bit.
+    The file holds the model's parameters and what it has learned, as numbers and words. Loading it runs no code from
+    the file, so a file may come from people whose pickles you would not open. `load` returns a model with the same
+    scores, bit for bit.
 
     Parameters
     ----------
     model : estimator, Pipeline or TableModel
-        A fitted estimator of propense, a model of a table (`propense.tables.fit_table`), or a pipeline that ends in an
-        estimator of propense and prepares the features by `Pipeline`, `ColumnTransformer` with columns by name or
-        number, `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`, `SimpleImputer` or `OneHotEncoder`. A
-        model with another classifier inside (``estimator``, ``propensity_estimator``) is refused.
+        A fitted estimator of propense, a model of a table (`propense.tables.fit_table`), or a pipeline of scikit-learn
+        that ends in an estimator of propense.
     path : str or Path
-        Where to; the name is taken as it is. The file appears whole or not at all, and replaces one that is there.
+        The file to write. It is written whole or not at all, and replaces a file of that name.
     about : dict, default=None
-        Further facts of your own, in plain values, for `inspect` to show.
+        Facts of your own, in plain values, which `inspect` shows.
 
     Raises
     ------
     ModelFileError
-        If the model is not fitted, holds something that a file does not take, or cannot be written there.
+        If the model is not fitted, holds something that a file does not take, or cannot be written.
+    MissingExtra
+        If skops is needed and not installed.
 
     Notes
     -----
+    The steps of a pipeline, and classifiers inside an estimator (``estimator``, ``propensity_estimator``), are written
+    by skops: ``pip install 'propense[files]'``. A file takes scikit-learn's usual transformers, selectors of columns
+    and text vectorizers; logistic regression, naive Bayes, neural networks, trees, forests and histogram-based boosting
+    (without categorical features); and functions of NumPy, SciPy and scikit-learn that only compute. It refuses
+    everything else by name, your own functions and classes among them. Load such a file with the version of
+    scikit-learn that wrote it.
+
     Columns given as a range, a set or an index of pandas come back as a list.
 
     Examples
@@ -75,10 +82,10 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
 
 
 def load(path: str | Path) -> Any:
-    """The fitted model that a file holds.
+    """Load a fitted model from a file.
 
-    Nothing in the file is run, and nothing is imported by a name that it gives: it is checked, and a model is built of
-    its numbers, which can predict, be refitted, cloned or pickled like the one that was saved.
+    The file is checked before a model is built from it; nothing in it is run. The model can predict, be refitted,
+    cloned or pickled like the one that was saved.
 
     Parameters
     ----------
@@ -92,18 +99,20 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     ModelFileError
-        If there is no such file, or it is foreign, damaged, of a later format, or holds what is no model.
+        If there is no such file, or it is not a model file, damaged, or of a later format.
+    MissingExtra
+        If skops is needed and not installed.
     """
     from propense.model_files.codec import build_model
     from propense.model_files.values import unpack
 
     contents = from_bytes(read_file(Path(path)), str(path))
-    with _as_ours(f"{path} makes no model here", _way_out(contents.header)):
+    with _as_ours(f"{path} cannot be loaded", _advice(contents.header)):
         return build_model(unpack(contents.header.get("model"), contents.arrays))
 
 
 def inspect(path: str | Path) -> dict[str, Any]:
-    """What a file says of its model, which is not built.
+    """What a file says about its model, without loading it.
 
     Parameters
     ----------
@@ -114,9 +123,9 @@ def inspect(path: str | Path) -> dict[str, Any]:
     -------
     dict
         "method" and "parameters" of the estimator; "steps" of its pipeline, empty without one; the "doubts" of the
-        fit, a list of sentences; "n_features" and "feature_names" (None without names) of the data it was fitted on;
+        fit, a list of sentences; "n_features" and "feature_names" (None if unknown) of the data it was fitted on;
         when it was "written" (UTC); the "versions" of propense, scikit-learn, NumPy and Python that wrote it; the
-        "format" of the file, its "size" in bytes and its "sha256"; and what its author told "about" it.
+        "format" of the file, its "size" in bytes and its "sha256"; and what its author passed as "about".
 
     Raises
     ------
@@ -129,7 +138,7 @@ def inspect(path: str | Path) -> dict[str, Any]:
     data = read_file(Path(path))
     contents = from_bytes(data, str(path))
     header = contents.header
-    with _as_ours(f"{path} tells of no model", _way_out(header)):
+    with _as_ours(f"{path} cannot be read", _advice(header)):
         facts = summarise(unpack(header.get("model"), contents.arrays))
         written, versions, about = header["written"], header["versions"], unpack(header["about"], [])
         if not isinstance(written, str) or not all(isinstance(each, str) for each in versions.values()):
@@ -146,23 +155,25 @@ def inspect(path: str | Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _as_ours(what: str, way_out: str = "") -> Iterator[None]:
-    """Any complaint, as one of ours: `what` went wrong, the reason, and the way out."""
+def _as_ours(what: str, advice: str = "") -> Iterator[None]:
+    """Any error as one of ours: `what` went wrong, the reason, and what to do."""
     try:
         yield
+    except MissingExtra:
+        raise
     except Exception as error:
-        # Whatever it is: scikit-learn and NumPy have many ways to complain of nonsense, and a reader should meet one.
+        # Whatever it is: scikit-learn and NumPy raise many errors for a wrong file, and a reader should see one kind.
         ours = isinstance(error, ModelFileError)
         reason = str(error) if ours else f"{type(error).__name__}: {error}"[:300]
-        raise ModelFileError(f"{what}: {reason.rstrip('.')}.{way_out}") from None
+        raise ModelFileError(f"{what}: {reason.rstrip('.')}.{advice}") from None
 
 
-def _way_out(header: dict[str, Any]) -> str:
-    """What to do about a file that makes no model: it may be for other versions."""
+def _advice(header: dict[str, Any]) -> str:
+    """What to do about a file that cannot be loaded, which may be one for other versions."""
     versions = header.get("versions")
-    if not isinstance(versions, dict) or versions == _versions():
-        return f" {WAY_OUT}"
-    return f" It was written with {', '.join(f'{name} {number}' for name, number in versions.items())[:200]}. {WAY_OUT}"
+    if not isinstance(versions, dict) or versions in ({}, _versions()):
+        return f" {ADVICE}"
+    return f" It was written with {', '.join(f'{name} {number}' for name, number in versions.items())[:200]}. {ADVICE}"
 
 
 def _plain(about: Any) -> Any:
@@ -172,7 +183,7 @@ def _plain(about: Any) -> Any:
     arrays: list[Any] = []
     packed = pack(about, arrays)
     if arrays or not (about is None or isinstance(about, dict)):
-        raise ModelFileError("about is a dict of plain values: words, numbers, truth values, lists and dicts of these")
+        raise ModelFileError("about must be a dict of plain values: words, numbers, truth values, lists and dicts")
     return packed
 
 

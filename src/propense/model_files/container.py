@@ -1,4 +1,4 @@
-"""The file of a model: magic, the length of the header, the header, raw arrays, a digest; nothing compressed, no code.
+"""The file of a model: a header and raw arrays, nothing compressed, no code, with a digest at the end.
 
 ::
 
@@ -24,20 +24,18 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import ModelFileError
 
-__all__ = ["DTYPES", "FORMAT", "WAY_OUT", "Contents", "from_bytes", "read_file", "to_bytes", "write_file"]
+__all__ = ["ADVICE", "DTYPES", "FORMAT", "Contents", "from_bytes", "read_file", "to_bytes", "write_file"]
 
 FORMAT = 1
-WAY_OUT = "Fit again, or ask for the file anew."
+ADVICE = "Fit the model again, or ask for a new copy of the file."
 
-# What arrays may hold; everything else goes into the header value by value.
+# What arrays may hold; arrays of anything else go into the header value by value.
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float64", "float32", "int64", "int32", "uint8", "bool")}
 
 _MAGIC = b"PROPENSE"
 _LENGTH = struct.Struct("<Q")
 _START = len(_MAGIC) + _LENGTH.size
 _DIGEST = hashlib.sha256().digest_size
-# A model nests some twenty deep. What nests deeper was made to exhaust the stack of its reader.
-_DEEPEST = 64
 _MOST_DIMENSIONS = 8
 
 
@@ -70,34 +68,34 @@ def from_bytes(data: bytes, name: str) -> Contents:
     _check_start(data[:_START], len(data), name)
     end = _START + _LENGTH.unpack(data[len(_MAGIC) : _START])[0]
     if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
-        raise ModelFileError(f"{name} is damaged: its contents do not match its SHA-256. {WAY_OUT}")
+        raise ModelFileError(f"{name} is damaged: its contents do not match its SHA-256. {ADVICE}")
     header = _read_header(data[_START:end], name)
     entries = header.pop("arrays", None)
     try:
         arrays = _read_arrays(entries, data[end:-_DIGEST])
     except (ValueError, OverflowError, MemoryError) as error:
-        raise ModelFileError(f"{name} holds nonsense: {error}. {WAY_OUT}") from None
+        raise ModelFileError(f"{name} cannot be read: {error}. {ADVICE}") from None
     return Contents(header, arrays)
 
 
 def read_file(path: Path) -> bytes:
     """The bytes of a file that begins like a model's and is long enough for what it announces."""
     try:
-        # Before it is opened: opening a pipe would wait for somebody to write to it.
+        # Before it is opened: opening a pipe would wait for a writer.
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
-            what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
-            raise ModelFileError(f"{path} is {what} where a model file is expected. Name the file.")
+            what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+            raise ModelFileError(f"{path} is {what}, but a model file is expected. Give the path of the file.")
         with path.open("rb") as file:
             _check_start(file.read(_START), path.stat().st_size, str(path))
             file.seek(0)
             return file.read()
     except FileNotFoundError:
-        raise ModelFileError(f"There is no file {path.absolute()}. Is the name right?") from None
+        raise ModelFileError(f"There is no file {path.absolute()}. Check the path.") from None
     except (OSError, ValueError, MemoryError) as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"{path} cannot be read: {error}. May you read it, and is it on this machine?") from None
+        raise ModelFileError(f"{path} cannot be read: {error}. Check its permissions.") from None
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -109,17 +107,17 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def _check_start(start: bytes, size: int, name: str) -> None:
-    """Refuse what is no model file, or shorter than its header says, before anything is made of it."""
+    """Refuse a file that is not a model file or is shorter than its header says, before more of it is read."""
     if not start:
-        raise ModelFileError(f"{name} is not a propense model file: it is empty. {WAY_OUT}")
+        raise ModelFileError(f"{name} is not a propense model file: it is empty. {ADVICE}")
     if not start.startswith(_MAGIC):
-        raise ModelFileError(f"{name} is not a propense model file: it starts with {start[: len(_MAGIC)]!r}. {WAY_OUT}")
+        raise ModelFileError(f"{name} is not a propense model file: it starts with {start[: len(_MAGIC)]!r}. {ADVICE}")
     if len(start) < _START or size < _START + _DIGEST:
-        raise ModelFileError(f"{name} is damaged: it ends after {size} bytes. {WAY_OUT}")
+        raise ModelFileError(f"{name} is damaged: it ends after {size} bytes. {ADVICE}")
     length = _LENGTH.unpack(start[len(_MAGIC) :])[0]
     if length > size - _START - _DIGEST:
         raise ModelFileError(
-            f"{name} is damaged: it announces a header of {length} bytes in a file of {size}. {WAY_OUT}"
+            f"{name} is damaged: it announces a header of {length} bytes in a file of {size}. {ADVICE}"
         )
 
 
@@ -127,16 +125,16 @@ def _read_header(text: bytes, name: str) -> dict[str, Any]:
     try:
         header = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{name} holds a header that is no JSON ({_short(error)}). {WAY_OUT}") from None
-    if not isinstance(header, dict) or not _is_shallow(header):
-        raise ModelFileError(f"{name} holds a header that is no JSON object of at most {_DEEPEST} levels. {WAY_OUT}")
+        raise ModelFileError(f"{name} has a header that is not JSON ({_short(error)}). {ADVICE}") from None
+    if not isinstance(header, dict):
+        raise ModelFileError(f"{name} has a header that is not a JSON object. {ADVICE}")
     version = header.pop("format", None)
     if type(version) is not int or version < 1:
-        raise ModelFileError(f"{name} holds nonsense: {_short(repr(version))} is no format version. {WAY_OUT}")
+        raise ModelFileError(f"{name} has the format {_short(repr(version))}, which is not a version. {ADVICE}")
     if version > FORMAT:
         raise ModelFileError(
-            f"{name} is of format {version}, and this propense reads formats up to {FORMAT}: it was written by a later "
-            "one. Upgrade propense."
+            f"{name} has the format {version}, but this version of propense reads formats up to {FORMAT}. "
+            "Upgrade propense."
         )
     return header
 
@@ -151,20 +149,9 @@ def _short(what: object) -> str:
     return text if len(text) <= 200 else text[:200] + "…"
 
 
-def _is_shallow(header: dict[str, Any]) -> bool:
-    """Whether it nests no deeper than a model does, found level by level, without recursion."""
-    level: list[Any] = [header]
-    for _ in range(_DEEPEST):
-        inner = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, dict | list)]
-        level = [each for nodes in inner for each in nodes]
-        if not level:
-            return True
-    return False
-
-
 def _read_arrays(entries: Any, part: bytes) -> list[NDArray[Any]]:
     if not isinstance(entries, list):
-        raise ValueError("it has no table of arrays")
+        raise ValueError("it has no list of arrays")
     arrays: list[NDArray[Any]] = []
     left = len(part)
     for entry in entries:
@@ -172,12 +159,12 @@ def _read_arrays(entries: Any, part: bytes) -> list[NDArray[Any]]:
         count = math.prod(shape)
         size = count * dtype.itemsize
         left -= size
-        # Together they may not exceed the file: a thousand arrays over the same bytes would be a bomb.
+        # Together they may not exceed the file: a thousand arrays over the same bytes would fill the memory.
         if offset + size > len(part) or left < 0:
-            raise ValueError(f"an array of {size} bytes at {offset} lies outside the {len(part)} bytes of arrays")
+            raise ValueError(f"an array of {size} bytes at {offset} is outside the {len(part)} bytes of arrays")
         array = np.frombuffer(part, dtype, count, offset) if count else np.empty(0, dtype)
         if dtype == np.bool_ and (array.view(np.uint8) > 1).any():
-            raise ValueError("an array of truth values holds something else")
+            raise ValueError("an array of truth values holds other values")
         arrays.append(array.reshape(shape).astype(dtype.newbyteorder("="), order="C", copy=True))
     return arrays
 
@@ -185,12 +172,12 @@ def _read_arrays(entries: Any, part: bytes) -> list[NDArray[Any]]:
 def _read_entry(entry: Any) -> tuple[np.dtype[Any], list[int], int]:
     """The dtype, shape and offset of an array, each of its type and none negative."""
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "offset"}:
-        raise ValueError("an array is told by its dtype, shape and offset")
+        raise ValueError("an array is not described by its dtype, shape and offset")
     name, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
     if not isinstance(name, str) or name not in DTYPES:
-        raise ValueError(f"an array of dtype {_short(repr(name))}, which is none of {', '.join(DTYPES)}")
+        raise ValueError(f"an array has the dtype {_short(repr(name))}, which is not one of {', '.join(DTYPES)}")
     if not isinstance(shape, list) or len(shape) > _MOST_DIMENSIONS:
-        raise ValueError(f"an array of shape {_short(repr(shape))}")
+        raise ValueError(f"an array has the shape {_short(repr(shape))}")
     if any(type(each) is not int or each < 0 for each in [*shape, offset]):
-        raise ValueError(f"an array of shape {_short(repr(shape))} at offset {_short(repr(offset))}")
+        raise ValueError(f"an array has the shape {_short(repr(shape))} at the offset {_short(repr(offset))}")
     return DTYPES[name], shape, offset

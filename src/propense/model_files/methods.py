@@ -1,4 +1,4 @@
-"""What our own estimators have learnt, as plain facts, and how they are made to know it again."""
+"""What a method has learned, as plain facts, and a method made from them again."""
 
 import math
 from dataclasses import asdict, is_dataclass
@@ -16,8 +16,9 @@ from propense.estimators import BasePUClassifier, known_methods
 from propense.estimators._description import Check, is_array
 from propense.estimators._methods import class_path, is_ours
 from propense.model_files.checks import check_facts, is_columns, is_real, is_truth, is_whole
+from propense.model_files.foreign import build_inner, describe_inner
 
-__all__ = ["learnt_by_method", "method_classes", "method_parameters", "restore_method"]
+__all__ = ["make_method", "method_classes", "method_facts", "method_parameters", "restore_method"]
 
 _INNER = ("estimator", "propensity_estimator")
 _PREDICTORS = ("posterior", "propensity")
@@ -32,7 +33,7 @@ def _are_classes(value: Any, p: int) -> bool:
 
 
 def _are_doubts(value: Any, p: int) -> bool:
-    """Pairs of a kind and a message. Kinds of a later version are told like any other."""
+    """Pairs of a kind and a message. Kinds of a later version are kept like any other."""
     pairs = isinstance(value, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
     return pairs and all(isinstance(word, str) for pair in value for word in pair)
 
@@ -74,18 +75,24 @@ def _check(what: Any) -> Check:
 
 
 def method_parameters(model: BasePUClassifier, where: str) -> dict[str, Any]:
-    """Its constructor arguments, columns in another container than a list as a list."""
+    """Its constructor arguments: columns in another container than a list as a list, classifiers as their bytes."""
     parameters = model.get_params(deep=False)
     for name in _INNER:
         if parameters.get(name) is not None:
-            raise _refusal(name, parameters[name], where)
+            parameters[name] = describe_inner(parameters[name], f"the {name} of {where}")
     columns = parameters.get("propensity_features")
     if columns is not None and not isinstance(columns, list | tuple | np.ndarray):
         parameters["propensity_features"] = list(columns)
     return dict(parameters)
 
 
-def learnt_by_method(model: BasePUClassifier, where: str) -> dict[str, Any]:
+def make_method(made: type[BasePUClassifier], parameters: dict[str, Any]) -> BasePUClassifier:
+    """An estimator with these arguments, the classifiers among them built."""
+    inner = {name: build_inner(parameters[name]) for name in _INNER if parameters.get(name) is not None}
+    return made(**{**parameters, **inner})
+
+
+def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
     """The fitted attributes and the two predictors."""
     facts: dict[str, Any] = {name: getattr(model, name) for name in ("n_features_in_", *_expected(type(model)))}
     if hasattr(model, "feature_names_in_"):
@@ -95,43 +102,38 @@ def learnt_by_method(model: BasePUClassifier, where: str) -> dict[str, Any]:
     foreign = [name for name in vars(model) if not name.startswith("_") and name not in known]
     if foreign:
         raise ModelFileError(
-            f"{where} has an attribute {foreign[0]!r} that its class does not, and that would be lost. Delete it, or "
-            "tell it with about="
+            f"{where} has an attribute {foreign[0]!r} that its class does not keep, and that would be lost. Delete it, "
+            "or pass it in about="
         )
     for name, what in model.description.keeps.items():
         if is_dataclass(what):
             facts[name] = asdict(facts[name])
     for name in _PREDICTORS:
-        facts[name] = _learnt_by_predictor(getattr(model, f"_{name}"), name, where)
+        facts[name] = _predictor_facts(getattr(model, f"_{name}"), name, where)
     return facts
 
 
-def _learnt_by_predictor(predictor: Predictor, name: str, where: str) -> dict[str, Any]:
+def _predictor_facts(predictor: Predictor, name: str, where: str) -> dict[str, Any]:
     if type(predictor) in _KINDS:
         return vars(predictor).copy()
-    raise _refusal(name, predictor.classifier if isinstance(predictor, ClassifierPredictor) else predictor, where)
-
-
-def _refusal(name: str, inner: Any, where: str) -> ModelFileError:
-    return ModelFileError(
-        f"the {name} of {where} is of the class {type(inner).__name__}, which a model file does not take. Such a model "
-        "can be kept with skops or joblib, by people who trust the file"
-    )
+    if isinstance(predictor, ClassifierPredictor):
+        inner = describe_inner(predictor.classifier, f"the {name} of {where}")
+        return {"classifier": inner, "columns": predictor.columns}
+    raise ModelFileError(f"the {name} of {where} is a {type(predictor).__name__}, which a model file does not take")
 
 
 def restore_method(model: BasePUClassifier, facts: Any) -> None:
-    """Check what a file says that an estimator has learnt, and let it know."""
+    """Check what a file says that an estimator has learned, and set it."""
     what = type(model).__name__
     if getattr(model, "solver", None) == "lbfgs":
         # A solver of earlier versions, with the same answers.
         model.set_params(solver="newton")
     check_options(model, model._options)
-    inner = [name for name in _INNER if getattr(model, name, None) is not None]
     columns = getattr(model, "propensity_features", None)
-    if inner or not (columns is None or is_columns(columns, 0)):
-        raise ModelFileError(f"{(inner or ['propensity_features'])[0]} of {what} is not what a file may say")
+    if not (columns is None or is_columns(columns, 0)):
+        raise ModelFileError(f"propensity_features of {what} is not a list of columns")
     expected = {**_expected(type(model)), **dict.fromkeys(_PREDICTORS, _is_table)}
-    # Files of the first version tell of no doubts.
+    # Files of the first version have no doubts.
     p = check_facts(facts, expected, {"doubts_": _are_doubts}, what)
     model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
     for name, value in facts.items():
@@ -147,7 +149,9 @@ def _is_table(value: Any, p: int) -> bool:
 
 
 def _restore_predictor(made: type, name: str, facts: dict[str, Any], p: int) -> Predictor:
-    """The predictor of its coefficients, p and an intercept."""
+    """The predictor of its p coefficients and an intercept, or of its classifier."""
+    if "classifier" in facts:
+        return _restore_classifier(name, facts, p)
     kind: Any = next((kind for kind in _KINDS if kind.__dataclass_fields__.keys() == facts.keys()), None)
     sets: list[Any] = [facts.get(each) for each in ("coef", "other") if each in facts]
     if kind is None or not all(is_array("f", p + 1)(coef, p) for coef in sets):
@@ -162,6 +166,18 @@ def _restore_predictor(made: type, name: str, facts: dict[str, Any], p: int) -> 
         raise ModelFileError(f"the {name} of {made.__name__} has no {wrong[0].replace('_', ' ')}")
     predictor: Predictor = kind(**arrays, **numbers)
     return predictor
+
+
+def _restore_classifier(name: str, facts: dict[str, Any], p: int) -> Predictor:
+    """The predictor of a classifier with the classes 0 and 1, fitted to the columns that it is given."""
+    columns, classifier = facts.get("columns"), build_inner(facts["classifier"])
+    chosen = columns is None or (is_array("iu", None)(columns, p) and all(0 <= place < p for place in columns))
+    if facts.keys() != {"classifier", "columns"} or not chosen or not hasattr(classifier, "predict_proba"):
+        raise ModelFileError(f"the {name} is not a classifier of {p} features or some of them")
+    width = p if columns is None else len(columns)
+    if not np.array_equal(classifier.classes_, [0, 1]) or classifier.n_features_in_ != width:
+        raise ModelFileError(f"the {name} is a classifier of other classes than 0 and 1, or of other features")
+    return ClassifierPredictor(classifier, columns)
 
 
 def _will_do(coef: NDArray[np.float64], *, certain: bool) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
-from propense.model_files.checks import array_of
+from propense.estimators._description import is_array
 from propense.tables import Column, Label, Schema, TableModel
 from propense.tables.preparation import Preparation, prepared_columns
 
@@ -78,10 +78,10 @@ def _build_preparation(schema: Schema, facts: Any) -> Preparation:
     if not isinstance(facts, dict) or facts.keys() != {"medians", "marked", "means", "scales"}:
         raise ModelFileError("it holds a model of a table that does not prepare its columns")
     numbers, marked = int((levels == 0).sum()), facts["marked"]
-    whole = array_of("iu", None)(marked, 0) and all(0 <= j < numbers for j in marked)
+    whole = is_array("iu", None)(marked, 0) and all(0 <= j < numbers for j in marked)
     lengths = {"medians": numbers, "means": numbers + len(marked), "scales": numbers + len(marked)} if whole else {}
     right = [
-        array_of("f", length)(facts[name], 0) and np.isfinite(facts[name]).all() for name, length in lengths.items()
+        is_array("f", length)(facts[name], 0) and np.isfinite(facts[name]).all() for name, length in lengths.items()
     ]
     if not right or not all(right):
         raise ModelFileError("it holds a model of a table that prepares other columns than it has")

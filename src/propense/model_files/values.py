@@ -1,4 +1,4 @@
-"""Plain values as strict JSON beside numbered arrays, and back: a closed list of types, none of which runs code.
+"""Plain values as strict JSON with numbered arrays, and back: a closed list of types, none of which runs code.
 
 What JSON has is itself. Everything else is an object with one key that begins with $: ``{"$float": "nan"}``,
 ``{"$tuple": […]}``, ``{"$array": 3}`` for the fourth of the arrays.
@@ -7,7 +7,7 @@ What JSON has is itself. Everything else is an object with one key that begins w
 import math
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ _RARE = ("float16", "int8", "int16", "uint16", "uint32", "uint64")
 _TYPES: dict[str, Any] = {f"numpy.{name}": np.dtype(name).type for name in (*DTYPES, *_RARE)}
 _TYPES |= {"float": float, "int": int, "bool": bool}
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-# Of an array of strings: its width may be far above their lengths, and a file should not buy memory with digits.
+# Of an array of strings, whose width may be far above their lengths: a few digits should not take much memory.
 _MOST_CHARACTERS = 1 << 26
 _WORDS = re.compile(r"<U(\d{1,8})")
 
@@ -42,41 +42,34 @@ def pack(value: Any, arrays: Arrays) -> Any:
     if type(value) is dict and all(type(key) is str for key in value):
         pairs = {key: pack(each, arrays) for key, each in value.items()}
         return {"$dict": list(map(list, pairs.items()))} if any(key.startswith("$") for key in pairs) else pairs
-    if type(value) is slice:
-        return {"$slice": [pack(each, arrays) for each in (value.start, value.stop, value.step)]}
     if isinstance(value, np.generic):
-        # The name first: it refuses the kinds whose item is no Python number.
+        # The name first: it refuses kinds whose item is not a Python number.
         return {"dtype": _name(value.dtype), "$number": pack(value.item(), arrays)}
     if type(value) is np.ndarray:
         return _pack_array(value, arrays)
-    if isinstance(value, np.dtype):
-        return {"$dtype": _name(value)}
-    for name, each in _TYPES.items():
-        if value is each:
-            return {"$type": name}
     raise ModelFileError(f"a value of type {type(value).__name__} is not plain")
 
 
 def unpack(packed: Any, arrays: Arrays) -> Any:
     """The value of its JSON; each array is taken from `arrays` once and leaves an empty place there."""
-    if packed is None or isinstance(packed, bool | int | str):
-        return packed
-    if isinstance(packed, float):
-        # 1e999 is JSON, and infinite to Python.
-        return packed if math.isfinite(packed) else _refuse("a number too large for float64")
     if isinstance(packed, list):
         return [unpack(each, arrays) for each in packed]
-    tags = [key for key in packed if key.startswith("$")]
-    if not tags:
+    # 1e999 is JSON, and infinite to Python.
+    if isinstance(packed, float) and not math.isfinite(packed):
+        raise ModelFileError("it holds a number too large for float64")
+    if not isinstance(packed, dict):
+        return packed
+    tag = next((key for key in packed if key.startswith("$")), None)
+    if tag is None:
         return {key: unpack(each, arrays) for key, each in packed.items()}
-    reader = _READERS.get(tags[0])
-    if reader is None or packed.keys() != {tags[0], *reader[1]}:
-        _refuse(f"a value of the unknown kind {tags[0][:40]!r}")
-    return reader[0](packed, arrays)
-
-
-def _refuse(what: str) -> NoReturn:
-    raise ModelFileError(f"it holds {what}")
+    read = _READERS.get(tag)
+    try:
+        inner, row = packed[tag], isinstance(packed[tag], list)
+        if read is None or packed.keys() != {tag, *_MORE.get(tag, ())} or row is not (tag in _ROWS):
+            raise KeyError
+        return read(unpack(inner, arrays) if row else inner, packed, arrays)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise ModelFileError(f"it holds a value that is not of the kind {tag[:40]!r}") from None
 
 
 def _name(dtype: np.dtype[Any]) -> str:
@@ -90,20 +83,16 @@ def _name(dtype: np.dtype[Any]) -> str:
     raise ModelFileError(f"an array or number of dtype {dtype} is not plain")
 
 
-def _dtype(name: Any, size: int) -> np.dtype[Any]:
+def _dtype(name: str, size: int) -> np.dtype[Any]:
     """The dtype of that name, for an array of that size."""
-    if not isinstance(name, str):
-        _refuse("a dtype that is no name")
     words = _WORDS.fullmatch(name)
-    if words:
-        if int(words[1]) * size > _MOST_CHARACTERS:
-            _refuse("strings too wide to hold")
+    if words and int(words[1]) * size <= _MOST_CHARACTERS:
         return np.dtype(name)
     if name == "string":
         return np.dtypes.StringDType()
     if name in DTYPES or name in _RARE or name == "object":
         return np.dtype(name)
-    _refuse(f"the unknown dtype {name[:40]!r}")
+    raise ValueError(name)
 
 
 def _pack_array(array: NDArray[Any], arrays: Arrays) -> dict[str, Any]:
@@ -118,71 +107,42 @@ def _pack_array(array: NDArray[Any], arrays: Arrays) -> dict[str, Any]:
     return {"$values": [pack(each, arrays) for each in values], "dtype": name, "shape": list(array.shape)}
 
 
-def _unpack_float(packed: Any, arrays: Arrays) -> Any:
-    word = packed["$float"]
-    return _NOT_FINITE[word] if isinstance(word, str) and word in _NOT_FINITE else _refuse("an unknown number")
-
-
-def _unpack_list(packed: Any, arrays: Arrays, tag: str) -> list[Any]:
-    if not isinstance(packed[tag], list):
-        _refuse(f"a {tag[1:]} that is no list")
-    return [unpack(each, arrays) for each in packed[tag]]
-
-
-def _unpack_tuple(packed: Any, arrays: Arrays) -> Any:
-    return tuple(_unpack_list(packed, arrays, "$tuple"))
-
-
-def _unpack_dict(packed: Any, arrays: Arrays) -> Any:
-    pairs = _unpack_list(packed, arrays, "$dict")
-    if not all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
-        _refuse("a dict that is not made of pairs")
+def _dict(pairs: Any, packed: Any, arrays: Arrays) -> dict[str, Any]:
+    if not all(isinstance(key, str) for key, _ in pairs):
+        raise ValueError
     return dict(pairs)
 
 
-def _unpack_slice(packed: Any, arrays: Arrays) -> Any:
-    ends = _unpack_list(packed, arrays, "$slice")
-    if len(ends) != 3 or not all(each is None or type(each) in (int, str) for each in ends):
-        _refuse("a slice without three ends")
-    return slice(*ends)
+def _slice(ends: Any, packed: Any, arrays: Arrays) -> slice:
+    start, stop, step = ends
+    if not all(end is None or type(end) in (int, str) for end in ends):
+        raise ValueError
+    return slice(start, stop, step)
 
 
-def _unpack_number(packed: Any, arrays: Arrays) -> Any:
-    dtype = _dtype(packed["dtype"], 1)
-    value = unpack(packed["$number"], arrays)
+def _number(value: Any, packed: Any, arrays: Arrays) -> Any:
+    dtype, value = _dtype(packed["dtype"], 1), unpack(value, arrays)
     if dtype.kind == "O" or not _fits(value, dtype.kind):
-        _refuse(f"a number that is no {dtype}")
+        raise ValueError
     return dtype.type(value)
 
 
-def _unpack_array(packed: Any, arrays: Arrays) -> Any:
-    number = packed["$array"]
+def _array(number: Any, packed: Any, arrays: Arrays) -> NDArray[Any]:
     if type(number) is not int or not 0 <= number < len(arrays) or arrays[number] is _TAKEN:
-        _refuse("an array that is not there, or twice")
+        raise ValueError
     array, arrays[number] = arrays[number], _TAKEN
     return array
 
 
-def _unpack_values(packed: Any, arrays: Arrays) -> Any:
-    values, shape = _unpack_list(packed, arrays, "$values"), packed["shape"]
-    if not isinstance(shape, list) or any(type(each) is not int or each < 0 for each in shape):
-        _refuse("an array of no shape")
-    dtype = _dtype(packed["dtype"], len(values))
-    if math.prod(shape) != len(values) or not all(_fits(each, dtype.kind) for each in values):
-        _refuse(f"an array that is not of {shape} values of dtype {dtype}")
+def _values(values: Any, packed: Any, arrays: Arrays) -> NDArray[Any]:
+    shape, dtype = packed["shape"], _dtype(packed["dtype"], len(values))
+    whole = isinstance(shape, list) and all(type(each) is int and each >= 0 for each in shape)
+    if not whole or math.prod(shape) != len(values) or not all(_fits(each, dtype.kind) for each in values):
+        raise ValueError
     array = np.empty(len(values), dtype=dtype)
     for place, each in enumerate(values):
         array[place] = each
     return array.reshape(shape)
-
-
-def _unpack_dtype(packed: Any, arrays: Arrays) -> Any:
-    return _dtype(packed["$dtype"], 1)
-
-
-def _unpack_type(packed: Any, arrays: Arrays) -> Any:
-    name = packed["$type"]
-    return _TYPES[name] if isinstance(name, str) and name in _TYPES else _refuse("an unknown type")
 
 
 def _fits(value: Any, kind: str) -> bool:
@@ -194,15 +154,18 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 _TAKEN: NDArray[Any] = np.empty(0)
-# How each kind is read, and the keys it has beside its own.
-_READERS: dict[str, tuple[Callable[[Any, Arrays], Any], tuple[str, ...]]] = {
-    "$float": (_unpack_float, ()),
-    "$tuple": (_unpack_tuple, ()),
-    "$dict": (_unpack_dict, ()),
-    "$slice": (_unpack_slice, ()),
-    "$number": (_unpack_number, ("dtype",)),
-    "$array": (_unpack_array, ()),
-    "$values": (_unpack_values, ("dtype", "shape")),
-    "$dtype": (_unpack_dtype, ()),
-    "$type": (_unpack_type, ()),
+# How each kind is read from what its key holds; the last three are of earlier files.
+_READERS: dict[str, Callable[[Any, Any, Arrays], Any]] = {
+    "$float": lambda word, packed, arrays: _NOT_FINITE[word],
+    "$tuple": lambda values, packed, arrays: tuple(values),
+    "$dict": _dict,
+    "$number": _number,
+    "$array": _array,
+    "$values": _values,
+    "$slice": _slice,
+    "$dtype": lambda name, packed, arrays: _dtype(name, 1),
+    "$type": lambda name, packed, arrays: _TYPES[name],
 }
+# Kinds that hold a list, and the keys that a kind has in addition to its own.
+_ROWS = ("$tuple", "$dict", "$values", "$slice")
+_MORE = {"$number": ("dtype",), "$values": ("dtype", "shape")}

@@ -1,0 +1,169 @@
+"""Parts of scikit-learn in a file, by skops: nothing is built before its schema is checked, and nothing is run."""
+
+import io
+import json
+import warnings
+from collections import UserList
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from propense.errors import MissingExtra, ModelFileError
+from propense.model_files.checks import is_count
+from propense.model_files.trusted import check_schema, trusted_names
+
+__all__ = ["build_inner", "describe_inner", "dump", "load"]
+
+
+def describe_inner(thing: Any, where: str) -> dict[str, Any]:
+    """A classifier inside an estimator: its bytes, and what to show of it."""
+    return {"skops": dump(thing, where), "text": " ".join(repr(thing).split())}
+
+
+def build_inner(description: Any) -> Any:
+    """The classifier of its description."""
+    if not isinstance(description, dict) or description.keys() != {"skops", "text"}:
+        raise ModelFileError("it holds a classifier that is not described by its bytes")
+    return load(description["skops"])
+
+
+def dump(thing: Any, where: str, *, without: Any = None) -> NDArray[np.uint8]:
+    """The bytes of an object of scikit-learn, with None in the place of `without`; `where` is what errors call it."""
+    skops = _need_skops()
+    try:
+        with warnings.catch_warnings():
+            # scikit-learn 1.6 warns whoever looks at the columns that remain.
+            warnings.simplefilter("ignore", FutureWarning)
+            return np.frombuffer(_checked(skops.dumps(_plain(thing, without))), dtype=np.uint8)
+    except (ModelFileError, TypeError) as error:
+        reason = str(error).rstrip(".").replace("it holds", f"{where} holds", 1)
+        raise ModelFileError(f"{reason}. propense.save lists what it takes; joblib takes anything, unsafely") from None
+
+
+def load(data: Any) -> Any:
+    """The object of its bytes."""
+    skops = _need_skops()
+    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 1:
+        raise ModelFileError("it holds a part of scikit-learn that is not bytes")
+    thing = skops.loads(_checked(data.tobytes()), trusted=trusted_names())
+    for part in _parts(thing):
+        learned, check = _CHECKS.get(type(part).__name__, ("", None))
+        if check is not None and learned in vars(part) and not check(part):
+            raise ModelFileError(f"it holds a {type(part).__name__} whose numbers do not belong together")
+    return thing
+
+
+def _need_skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise MissingExtra(
+            "skops is needed for a model file with parts of scikit-learn. Install it: pip install 'propense[files]'."
+        ) from None
+    return skops.io
+
+
+def _plain(value: Any, without: Any) -> Any:
+    """A copy that skops can write: columns in a list, no generators of random numbers that only fit has used."""
+    if value is without:
+        return None
+    if isinstance(value, BaseEstimator) or type(value).__name__.endswith("MetadataRequest"):
+        copied = copy(value)
+        for name, each in vars(value).items():
+            of_fit = name.startswith("_") and isinstance(each, np.random.Generator | np.random.RandomState)
+            # The owner of a request is the estimator that holds it; its name will do.
+            owner = name == "owner" and type(each).__name__
+            setattr(copied, name, owner or (None if of_fit else _plain(each, without)))
+        return copied
+    if type(value) in (list, tuple):
+        return type(value)(_plain(each, without) for each in value)
+    if type(value) is dict:
+        return {name: _plain(each, without) for name, each in value.items()}
+    index = type(value).__module__.startswith("pandas") and type(value).__name__.endswith("Index")
+    return list(value) if index or isinstance(value, range | UserList) else value
+
+
+def _checked(data: bytes) -> bytes:
+    """The bytes of skops, written anew with a schema that has been checked."""
+    with ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+        # Nothing compressed, nothing twice: what is read is no larger than the file.
+        if any(entry.compress_type != ZIP_STORED for entry in entries) or sum(e.file_size for e in entries) > len(data):
+            raise ModelFileError("it holds a part of scikit-learn that is compressed, or larger than the file")
+        members = {entry.filename: archive.read(entry) for entry in entries}
+    schema = check_schema(json.loads(members.pop("schema.json")), members)
+    out = io.BytesIO()
+    with ZipFile(out, "w") as archive:
+        for name, member in {**members, "schema.json": json.dumps(schema).encode()}.items():
+            archive.writestr(ZipInfo(name), member)
+    return out.getvalue()
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """A value and everything in it."""
+    yield value
+    if isinstance(value, np.ndarray):
+        value = value.ravel().tolist() if value.dtype == object else ()
+    inner = value if isinstance(value, list | tuple | set) else [*getattr(value, "__dict__", {}).values()]
+    for each in [*inner, *value.values()] if isinstance(value, dict) else inner:
+        yield from _parts(each)
+
+
+def _is_tree(part: Any) -> bool:
+    tree, p = part.tree_, part.n_features_in_
+    if type(tree).__name__ != "Tree" or not is_count(p, 0) or not 1 <= tree.node_count <= tree.capacity:
+        return False
+    inner = np.flatnonzero(tree.children_left != -1)
+    children = np.stack([tree.children_left, tree.children_right])[:, inner]
+    return _lead_on(inner, children, tree.feature[inner], tree.node_count, p)
+
+
+def _is_boosting(part: Any) -> bool:
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    p, categorical = part.n_features_in_, part._bin_mapper.is_categorical_
+    if not is_count(p, 0) or len(categorical) != p or np.any(categorical):
+        return False
+    for nodes in (each.nodes for stage in part._predictors for each in stage):
+        if nodes.dtype != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1 or not len(nodes) or nodes["is_categorical"].any():
+            return False
+        inner = np.flatnonzero(nodes["is_leaf"] == 0)
+        children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)[:, inner]
+        if not _lead_on(inner, children, nodes["feature_idx"][inner], len(nodes), p):
+            return False
+    return True
+
+
+def _lead_on(index: NDArray[Any], children: NDArray[Any], features: NDArray[Any], count: int, p: int) -> bool:
+    """Whether each node leads to later ones by a feature that is there."""
+    return bool(((children > index) & (children < count)).all() and ((features >= 0) & (features < p)).all())
+
+
+def _is_encoder(part: Any) -> bool:
+    """Whether each category has a column, and there are as many columns as that takes."""
+    grouped = getattr(part, "_default_to_infrequent_mappings", None) or [None] * len(part.categories_)
+    dropped = [None] * len(part.categories_) if part.drop_idx_ is None else part._drop_idx_after_grouping
+    for every, group, drop, columns in zip(part.categories_, grouped, dropped, part._n_features_outs, strict=True):
+        codes = np.arange(len(every)) if group is None else np.asarray(group)
+        known = len(codes) == len(every) and codes.min() >= 0 and (drop is None or drop in codes)
+        if not known or columns != codes.max() + 1 - (drop is not None):
+            return False
+    return True
+
+
+def _is_vocabulary(part: Any) -> bool:
+    return sorted(part.vocabulary_.values()) == list(range(len(part.vocabulary_)))
+
+
+# What compiled code relies on without looking, by class and what is there once it is fitted.
+_CHECKS: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(("DecisionTreeClassifier", "ExtraTreeClassifier"), ("tree_", _is_tree)),
+    **dict.fromkeys(("CountVectorizer", "TfidfVectorizer"), ("vocabulary_", _is_vocabulary)),
+    "HistGradientBoostingClassifier": ("_predictors", _is_boosting),
+    "OneHotEncoder": ("categories_", _is_encoder),
+}

@@ -1,0 +1,362 @@
+"""Parts of scikit-learn in a file: what skops would build, and what a hostile file asks of it."""
+
+import io
+import itertools
+import json
+import os
+import sys
+import zipfile
+from functools import partial
+
+import numpy as np
+import pytest
+import sklearn
+import skops.io
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import Tree
+
+from propense import Naive, load
+from propense.errors import ModelFileError
+from propense.model_files import foreign
+from propense.model_files.codec import describe_model
+from propense.model_files.container import to_bytes
+from propense.model_files.values import pack
+
+X = np.random.default_rng(7).normal(size=(60, 3))
+Y = (X[:, 0] > 0).astype(int)
+
+
+def taken_apart(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(members.pop("schema.json")), members
+
+
+def put_together(schema, members, compression=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as archive:
+        for name, member in {**members, "schema.json": json.dumps(schema)}.items():
+            archive.writestr(name, member)
+    return out.getvalue()
+
+
+IDS = itertools.count(1)
+
+
+def node(loader, path, **more):
+    module, _, name = path.rpartition(".")
+    return {"__loader__": loader, "__module__": module, "__class__": name, "__id__": next(IDS), **more}
+
+
+def plain(value):
+    return node("JsonNode", "builtins.str", content=json.dumps(value), is_json=True)
+
+
+def several(*nodes, loader="TupleNode", path="builtins.tuple"):
+    return node(loader, path, content=list(nodes))
+
+
+def table(keys=None, **content):
+    types = several(*[node("TypeNode", "builtins.str")] * len(content), loader="ListNode", path="builtins.list")
+    return node("DictNode", "builtins.dict", content=content, key_types=keys or types)
+
+
+def with_function(hostile):
+    """A fitted FunctionTransformer in a pipeline, with something else for its function."""
+    schema, members = taken_apart(
+        skops.io.dumps(Pipeline([("functiontransformer", FunctionTransformer(np.abs).fit(X)), ("naive", None)]))
+    )
+    step = schema["content"]["content"]["steps"]["content"][0]["content"][1]
+    step["content"]["content"]["func"] = hostile
+    return put_together(schema, members)
+
+
+COMMAND = plain("touch touched")
+HOSTILE = {
+    **{
+        f"the function {path}": node("FunctionNode", path)
+        for path in (
+            "os.system",
+            "builtins.eval",
+            "builtins.exec",
+            "builtins.open",
+            "builtins.__import__",
+            "subprocess.Popen",
+            "numpy.load",
+            "numpy.fromfile",
+            "numpy.f2py.compile",
+            "joblib.load",
+            "pickle.loads",
+            "sklearn.datasets.fetch_openml",
+            "sklearn.utils.validation.check_array",
+            "operator.methodcaller",
+            "propense.load",
+            "numpy.os.system",
+            "sklearn.preprocessing.StandardScaler",
+        )
+    },
+    "the type os.system": node("TypeNode", "os.system"),
+    "the type eval": node("TypeNode", "builtins.eval"),
+    "the type map": node("TypeNode", "builtins.map"),
+    "an object of Popen": node("ObjectNode", "subprocess.Popen", content=table(args=COMMAND)),
+    "an object of joblib": node("ObjectNode", "joblib.memory.Memory", content=table(location=plain("/tmp"))),
+    "an estimator that is not in the list": node("ObjectNode", "sklearn.svm.SVC", content=table()),
+    "a search, whose pre_dispatch is run": node("ObjectNode", "sklearn.model_selection.GridSearchCV", content=table()),
+    "a call of a method": node("MethodNode", "builtins.str", content={"func": "format", "obj": plain("{0.__class__}")}),
+    "a method of an estimator": node(
+        "MethodNode",
+        "sklearn.pipeline.Pipeline",
+        content={"func": "fit", "obj": node("ObjectNode", "sklearn.pipeline.Pipeline", content=table())},
+    ),
+    "a chain of methodcallers": node(
+        "OperatorFuncNode", "operator.methodcaller", attrs=several(plain("system"), COMMAND)
+    ),
+    "an attrgetter": node("OperatorFuncNode", "operator.attrgetter", attrs=several(plain("__globals__"))),
+    "a partial of eval": node(
+        "PartialNode",
+        "functools.partial",
+        content={
+            "func": node("FunctionNode", "builtins.eval"),
+            "args": several(COMMAND),
+            "kwds": table(),
+            "namespace": plain(None),
+        },
+    ),
+    "a constructor that opens": node(
+        "ConstructorFromReduceNode", "builtins.open", content=several(plain("touched"), plain("w"))
+    ),
+    "a constructor of what is in the list": node(
+        "ConstructorFromReduceNode", "sklearn.pipeline.Pipeline", content=several(plain([]))
+    ),
+    "a list made by eval": node("ListNode", "builtins.eval", content=[COMMAND]),
+    "a list made by a function in the list": node("ListNode", "numpy.clip", content=[COMMAND]),
+    "an array made by eval": node("NdArrayNode", "builtins.eval", type="json", content=[], shape=several(plain(0))),
+    "keys made by functions": table(
+        keys=several(node("FunctionNode", "numpy.exp"), loader="ListNode", path="builtins.list"), key=plain(1)
+    ),
+    "keys made by a call": table(
+        keys=node("ConstructorFromReduceNode", "builtins.list", content=several(plain(["eval"]))), key=plain(1)
+    ),
+    "a defaultdict": node(
+        "DefaultDictNode",
+        "collections.defaultdict",
+        content={"main": table(), "default_factory": node("TypeNode", "builtins.list")},
+    ),
+    "a generator by any name": node(
+        "RandomGeneratorNode",
+        "numpy.random._generator.Generator",
+        content={"bit_generator": table(bit_generator=plain("seed")), "seed_seq": table()},
+    ),
+    "a loss by any name": node("LossNode", "os.system", content=table(), __reduce__={"args": several(COMMAND)}),
+    "a tree by any name": node("TreeNode", "os.system", content=table(), __reduce__={"args": several(COMMAND)}),
+    "a forest of quantiles": node("QuantileForestNode", "quantile_forest.QuantileForest", content=table()),
+    "a cached node": node("CachedNode", "builtins.str"),
+    "an unknown node": node("ShellNode", "os.system"),
+    "a node without a name": {"__loader__": "FunctionNode"},
+    "a node of no kind": node(["FunctionNode"], "os.system"),
+    "a state in JSON": node("ObjectNode", "sklearn.pipeline.Pipeline", content=plain({"memory": "/tmp"})),
+    "a cache": node("ObjectNode", "sklearn.pipeline.Pipeline", content=table(memory=plain("/tmp"))),
+    "a million processes": node("ObjectNode", "sklearn.pipeline.FeatureUnion", content=table(n_jobs=plain(10**6))),
+    "names by a format": node(
+        "ObjectNode",
+        "sklearn.compose.ColumnTransformer",
+        content=table(verbose_feature_names_out=plain("{feature_name:>999999999}")),
+    ),
+    "a file that is not there": node("NdArrayNode", "numpy.ndarray", type="numpy", file="../../etc/passwd"),
+    "bytes": node("BytesNode", "builtins.bytes", file="schema.json"),
+    "a sparse matrix": node("SparseMatrixNode", "scipy.sparse._csr.csr_matrix", type="scipy", file="x.npz"),
+    "deep JSON": plain(None) | {"content": "[" * 100_000},
+}
+
+
+@pytest.fixture(scope="module")
+def in_a_file(tmp_path_factory):
+    """A model file whose pipeline is these bytes."""
+    description = describe_model(make_pipeline(FunctionTransformer(np.abs), Naive()).fit(X, Y))
+
+    def write(data):
+        arrays = []
+        told = {**description, "skops": np.frombuffer(data, dtype=np.uint8)}
+        header = {"written": "", "versions": {}, "about": None, "model": pack(told, arrays)}
+        path = tmp_path_factory.mktemp("hostile") / "m.propense"
+        path.write_bytes(to_bytes(header, arrays))
+        return path
+
+    return write
+
+
+def test_a_payload_that_is_not_hostile_loads(in_a_file, watched):
+    for function in ("numpy.absolute", "numpy.exp", "sklearn.preprocessing.scale"):
+        path = in_a_file(with_function(node("FunctionNode", function)))
+        load(path)
+        with watched():
+            found = load(path)[0].func
+        module, _, name = function.rpartition(".")
+        assert found is getattr(sys.modules[module], name)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_payload_is_refused_and_runs_nothing(in_a_file, watched, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    path = in_a_file(with_function(HOSTILE[name]))
+    with watched(), pytest.raises(ModelFileError, match=r"cannot be loaded: (?!it holds another pipeline)"):
+        load(path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_refused_is_named(in_a_file):
+    with pytest.raises(ModelFileError, match=r"it holds os\.system, which a model file does not take"):
+        load(in_a_file(with_function(node("FunctionNode", "os.system"))))
+
+
+def test_a_node_cannot_take_the_place_of_another_by_its_id():
+    functions = several(node("FunctionNode", "numpy.exp"), loader="ListNode", path="builtins.list")
+    types = several(node("TypeNode", "builtins.str"), loader="ListNode", path="builtins.list")
+    functions["__id__"] = types["__id__"] = 77
+    arguments = table(inv=functions, kw=table(keys=types, a=plain(1)), _sklearn_version=plain(sklearn.__version__))
+    schema = node("ObjectNode", "sklearn.preprocessing._function_transformer.FunctionTransformer", content=arguments)
+    data = put_together({**schema, "protocol": 2}, {})
+    with pytest.raises(TypeError, match="ufunc 'exp'"):
+        skops.io.loads(data, trusted=["numpy.exp"])
+    assert foreign.load(np.frombuffer(data, np.uint8)).kw == {"a": 1}
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 3, 99, -1, True, "2", None])
+def test_other_protocols_of_skops_are_refused(protocol):
+    schema, members = taken_apart(skops.io.dumps(StandardScaler().fit(X)))
+    schema["protocol"] = protocol
+    with pytest.raises(ModelFileError, match="version of skops"):
+        foreign.load(np.frombuffer(put_together(schema, members), np.uint8))
+
+
+def arrays_with(change):
+    """A fitted scaler, each of whose arrays is changed."""
+    schema, members = taken_apart(skops.io.dumps(StandardScaler().fit(X)))
+    return put_together(schema, {name: change(member) for name, member in members.items()})
+
+
+def saved(array, **options):
+    out = io.BytesIO()
+    np.save(out, array, **options)
+    return out.getvalue()
+
+
+def zipped(array):
+    out = io.BytesIO()
+    np.savez_compressed(out, array)
+    return out.getvalue()
+
+
+BOMB = saved(np.zeros(3)).replace(b"(3,)", b"(9999999999,)").replace(b" " * 10 + b"\n", b"\n")
+ARRAYS = {
+    "a pickle": arrays_with(lambda member: saved(np.array([os.system], dtype=object), allow_pickle=True)),
+    "a zip of arrays": arrays_with(lambda member: zipped(np.zeros(10**6))),
+    "nothing": arrays_with(lambda member: b""),
+    "too short": arrays_with(lambda member: member[:-1]),
+    "too long": arrays_with(lambda member: member + b"\0"),
+    "an array larger than the file": arrays_with(lambda member: member.replace(b"(3,)", b"(9**9,)")),
+    "a huge array": arrays_with(lambda member: BOMB),
+    "a compressed archive": put_together(
+        *taken_apart(skops.io.dumps(StandardScaler().fit(X))), compression=zipfile.ZIP_DEFLATED
+    ),
+    "a bomb": put_together({"protocol": 2}, {"0.npy": bytes(2**26)}, compression=zipfile.ZIP_DEFLATED),
+    "no archive": b"PK\3\4",
+    "an empty archive": b"PK\5\6" + bytes(18),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_and_archives_that_are_not_as_skops_writes_them_are_refused(in_a_file, watched, name):
+    path = in_a_file(ARRAYS[name])
+    with watched(), pytest.raises(ModelFileError, match="cannot be loaded"):
+        load(path)
+
+
+def grown(**changes):
+    """A fitted tree with other nodes."""
+    model = DecisionTreeClassifier(max_depth=3).fit(X, Y)
+    state = model.tree_.__getstate__()
+    for name, value in changes.items():
+        if name in state["nodes"].dtype.names:
+            state["nodes"][name][0] = value
+        else:
+            state[name] = value
+    other = Tree(3, np.array([2]), 1)
+    other.__setstate__(state)
+    model.tree_ = other
+    return model
+
+
+def with_attributes(thing, **attributes):
+    vars(thing).update(attributes)
+    return thing
+
+
+def boosted(**changes):
+    model = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=3, min_samples_leaf=5).fit(X, Y)
+    nodes = model._predictors[1][0].nodes
+    for name, value in changes.items():
+        nodes[name][0] = value
+    return model
+
+
+def forest():
+    model = RandomForestClassifier(2, random_state=0).fit(X, Y)
+    model.estimators_[1] = grown(feature=40)
+    return model
+
+
+def coded(**options):
+    words = np.array([["a", "x"], ["b", "y"], ["b", "z"], ["a", "z"]] * 5)
+    return OneHotEncoder(**options).fit(words)
+
+
+UNSOUND = {
+    "a child beyond the end": lambda: grown(left_child=10**6),
+    "a child before its parent": lambda: grown(right_child=0),
+    "a negative child": lambda: grown(right_child=-7),
+    "a feature that is not there": lambda: grown(feature=3),
+    "a negative feature": lambda: grown(feature=-1),
+    "no nodes": lambda: grown(node_count=0),
+    "another number of features": lambda: with_attributes(grown(feature=2), n_features_in_=2),
+    "no number of features": lambda: with_attributes(grown(), n_features_in_=True),
+    "something else for a tree": lambda: with_attributes(grown(), tree_=StandardScaler()),
+    "a tree in a forest": forest,
+    "a child of a boosted tree beyond the end": lambda: boosted(left=10**6),
+    "a child of a boosted tree before its parent": lambda: boosted(right=0),
+    "a feature of a boosted tree that is not there": lambda: boosted(feature_idx=3),
+    "a negative feature of a boosted tree": lambda: boosted(feature_idx=-1),
+    "a category in a boosted tree": lambda: boosted(is_categorical=1),
+    "more features of a boosted tree": lambda: with_attributes(boosted(), n_features_in_=2),
+    "no column for a category": lambda: with_attributes(coded(), _n_features_outs=[2, 2]),
+    "columns without a category": lambda: with_attributes(coded(), _n_features_outs=[2, 9]),
+    "groups that are not there": lambda: with_attributes(
+        coded(min_frequency=7), _default_to_infrequent_mappings=[None, np.array([0, 9, 1])]
+    ),
+    "negative groups": lambda: with_attributes(
+        coded(min_frequency=7), _default_to_infrequent_mappings=[None, np.array([0, -1, 1])]
+    ),
+    "a dropped category that is not there": lambda: with_attributes(
+        coded(drop="first"), _drop_idx_after_grouping=np.array([0, -5], dtype=object)
+    ),
+    "words beyond the columns": lambda: with_attributes(
+        CountVectorizer().fit(["here there"]), vocabulary_={"here": 0, "there": 10**9}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_numbers_that_compiled_code_would_follow_out_of_bounds_are_refused(name):
+    data = foreign.dump(make_pipeline(UNSOUND[name](), None), "it")
+    with pytest.raises(ModelFileError, match="whose numbers do not belong together"):
+        foreign.load(data)
+
+
+@pytest.mark.parametrize("function", [partial(np.clip, 0), np.emath.sqrt, np.load, os.system, eval, print])
+def test_functions_that_are_not_in_the_list_are_not_written(function):
+    with pytest.raises(ModelFileError, match=r"this holds .*, which a model file does not take\. propense.save lists"):
+        foreign.dump(FunctionTransformer(function), "this")
