@@ -102,12 +102,12 @@ def test_steps_are_those_of_the_matrix(design_kind, rng, risk, monkeypatch):
     s, other = design.send(s), design.send(other)
     narrow = RISKS[risk](design, s, other)
     gradients = rng.normal(size=(3, len(narrow.units)))
-    exact = [narrow.majorised_step(each) for each in gradients]
+    majoriser = np.linalg.inv([narrow.majorised_step(e) for e in np.eye(len(narrow.units))])
     monkeypatch.setattr(linear, "WIDE", 0)
     wide = RISKS[risk](design, s, other)
-    for gradient, step in zip(gradients, exact, strict=True):
+    for gradient in gradients:
         found = wide.majorised_step(gradient)
-        error = narrow.majoriser() @ (found - step)
+        error = majoriser @ found - gradient
         assert np.linalg.norm(error) <= 1.1e-3 * np.linalg.norm(gradient) * np.sqrt(2)
         np.testing.assert_array_equal(wide.majorised_step(gradient), found)
 

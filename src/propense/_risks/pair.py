@@ -147,12 +147,6 @@ class PairRisk:
             design.hold(joint_slope(b, class_log_odds_shift(a, labelled))),
         )
 
-    def majoriser(self) -> Matrix:
-        p = self._design.shape[1]
-        out = np.zeros((len(self._ridge), len(self._ridge)))
-        out[:p, :p], out[p:, p:] = self._bounds[0].matrix, self._bounds[1].matrix
-        return out
-
     def majorised_step(self, gradient: Vector) -> Vector:
         p = self._design.shape[1]
         return np.concatenate([self._bounds[0].solve(gradient[:p]), self._bounds[1].solve(gradient[p:])])

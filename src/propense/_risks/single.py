@@ -82,10 +82,6 @@ class Risk:
         weights = design.hold(weights)
         return lambda v: design.sweep(SQUARE, v, (), weights, value=False)[1] + self._ridge * v
 
-    def majoriser(self) -> Matrix:
-        """¼·XᵀWX + ridge + damping·I: an upper bound on every Hessian."""
-        return self._bound.matrix
-
     @property
     def units(self) -> Vector:
         """The square roots of the majoriser's diagonal: gradients in them do not depend on the columns' units."""
@@ -188,7 +184,7 @@ class Moments:
 
 
 class Majoriser:
-    """¼·XᵀWX + ridge + damping·I of some coefficients or all, computed on first use."""
+    """¼·XᵀWX + ridge + damping·I of some coefficients or all: it bounds every Hessian. Computed on first use."""
 
     def __init__(self, moments: Moments, ridge: Vector, where: Index | slice = slice(None)) -> None:
         self._moments, self._ridge, self._where = moments, ridge, where
