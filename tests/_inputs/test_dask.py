@@ -238,7 +238,7 @@ def test_what_is_wrong_is_named(problem):
     ):
         with pytest.raises(InvalidFeatures, match=wrong):
             Naive().fit(X_, [0, 1])
-    with pytest.raises(InvalidOption, match=r"JERM\(propensity_estimator=…\) cannot be fitted to a Dask"):
+    with pytest.raises(InvalidOption, match=r"JERM\(propensity_estimator=…\): .* cannot be fitted to a Dask"):
         JERM(propensity_estimator=DecisionTreeClassifier()).fit(as_dask(X), s)
 
 

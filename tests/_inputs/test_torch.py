@@ -236,7 +236,7 @@ def test_a_classifier_inside_is_refused_with_a_way_out(problem):
         with pytest.raises(InvalidOption, match=r"reads NumPy arrays, but X is a torch tensor. Pass X.cpu\(\).numpy"):
             TM(**options).fit(X, s)
     model = JERM(propensity_estimator=LogisticRegression()).fit(X.numpy(), s)
-    with pytest.raises(InvalidOption, match="propensity_estimator=None"):
+    with pytest.raises(InvalidOption, match=r"JERM\(propensity_estimator=…\): the classifier reads NumPy"):
         model.predict(X)
 
 

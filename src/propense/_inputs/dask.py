@@ -27,9 +27,15 @@ from propense._inputs.dask_summaries import (
 )
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader
-from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
+from propense._inputs.reader import refuse_classifiers
+from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
 __all__ = ["DaskReader"]
+
+_NOT_IN_MEMORY = (
+    "the classifier needs its rows in memory and cannot be fitted to a Dask array or data frame. Fit to a sample, such "
+    "as X.sample(frac=0.01).compute(); the fitted model can predict on Dask arrays and data frames."
+)
 
 
 class DaskReader:
@@ -37,7 +43,7 @@ class DaskReader:
 
     def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> da.Array:
         if reset:
-            _refuse_classifiers(estimator)
+            refuse_classifiers(estimator, _NOT_IN_MEMORY)
         dtype = _check_types(X)
         try:
             # The empty sample of a data frame has the column names.
@@ -86,16 +92,6 @@ class DaskReader:
         counts = tuple(Blocks(mask).all(np.count_nonzero))
         numbers_ = da.arange(mask.shape[0], chunks=mask.chunks)
         return [None if row is None else hold(rows_of(row, mask, counts)) for row in (numbers_, *arrays)]
-
-
-def _refuse_classifiers(estimator: Any) -> None:
-    for name in ("estimator", "propensity_estimator"):
-        if getattr(estimator, name, None) is not None:
-            raise InvalidOption(
-                f"{type(estimator).__name__}({name}=…) cannot be fitted to a Dask array or data frame: the classifier "
-                "needs its rows in memory. Fit to a sample, such as X.sample(frac=0.01).compute(); the fitted model "
-                "can predict on Dask arrays and data frames."
-            )
 
 
 def _is_dask(values: Any) -> bool:

@@ -1,7 +1,6 @@
 """Reading what is in this process's memory: arrays, lists, data frames, SciPy's sparse matrices."""
 
 import numbers
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import LARGEST, invalid_entries
+from propense._inputs.reader import LARGEST, find_invalid, invalid_entries
 from propense._maths.arrays import Vector, to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
@@ -74,26 +73,12 @@ def _check_finite(estimator: Any, features: Any) -> None:
     # NaN, inf and values that are too large show in the extremes, which take no memory to find.
     if entries.size == 0 or max(float(entries.max()), -float(entries.min())) < LARGEST:
         return
-    infinite, where = _find(lambda block: ~np.isfinite(block), entries)
-    large = 0
-    if not infinite:
-        large, where = _find(lambda block: np.abs(block) >= LARGEST, entries)
+    count, where, infinite = find_invalid(entries, _BLOCK)
     value = entries[where]
     if sp.issparse(features):
         where = features.tocoo().row[where[0]], features.indices[where[0]]
     names = getattr(estimator, "feature_names_in_", None)
-    raise invalid_entries(infinite or large, value, *where, infinite=infinite > 0, names=names)
-
-
-def _find(bad: Callable[[NDArray[Any]], NDArray[np.bool_]], entries: NDArray[Any]) -> tuple[int, tuple[int, int]]:
-    """The number of bad entries and the place of the first; block by block, since X may be larger than memory."""
-    count, first = 0, (-1, -1)
-    for start in range(0, len(entries), _BLOCK):
-        found = np.argwhere(bad(entries[start : start + _BLOCK]))
-        if len(found) and not count:
-            first = start + int(found[0, 0]), int(found[0, 1])
-        count += len(found)
-    return count, first
+    raise invalid_entries(count, value, *where, infinite=infinite, names=names)
 
 
 def _check_lengths(features: Any, other: NDArray[Any], error_type: type[ValueError]) -> None:

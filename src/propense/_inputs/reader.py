@@ -5,10 +5,10 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from propense._inputs.labels import LabelReader
-from propense._maths.arrays import Rows
-from propense.errors import InvalidFeatures, InvalidInput
+from propense._maths.arrays import Rows, namespace
+from propense.errors import InvalidFeatures, InvalidInput, InvalidOption
 
-__all__ = ["LARGEST", "Reader", "invalid_entries"]
+__all__ = ["LARGEST", "Reader", "find_invalid", "invalid_entries", "refuse_classifiers"]
 
 # Sums of squares of smaller numbers stay well within float64.
 LARGEST = 1e100
@@ -33,6 +33,24 @@ class Reader(Protocol):
         """The numbers of the rows of a mask, then those rows of each array; None stays None."""
 
 
+def find_invalid(entries: Any, size: int) -> tuple[int, tuple[int, int], bool]:
+    """The number of entries that are not finite or, if all are, too large; the place of the first; and which it is.
+
+    `size` rows are searched at a time, since masks of the whole X might not fit in memory.
+    """
+    xp, count, first = namespace(entries), 0, (-1, -1)
+    for infinite in (True, False):
+        for start in range(0, len(entries), size):
+            block = entries[start : start + size]
+            found = xp.argwhere(~xp.isfinite(block) if infinite else xp.abs(block) >= LARGEST)
+            if len(found) and not count:
+                first = start + int(found[0, 0]), int(found[0, 1])
+            count += len(found)
+        if count:
+            break
+    return count, first, infinite
+
+
 def invalid_entries(
     count: int, value: Any, row: Any, column: int, *, infinite: bool, names: NDArray[Any] | None = None
 ) -> InvalidFeatures:
@@ -42,3 +60,10 @@ def invalid_entries(
         wrong, advice = "that are NaN or infinite", "Drop or impute them, for example with sklearn's SimpleImputer."
     name = column if names is None else repr(names[column])
     return InvalidFeatures(f"X has {count} entries {wrong}, the first ({value}) at row {row}, column {name}. {advice}")
+
+
+def refuse_classifiers(estimator: Any, why: str) -> None:
+    """Raise if the method has classifiers inside, which cannot read X."""
+    for name in ("estimator", "propensity_estimator"):
+        if getattr(estimator, name, None) is not None:
+            raise InvalidOption(f"{type(estimator).__name__}({name}=…): {why}")

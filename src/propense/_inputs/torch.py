@@ -10,15 +10,15 @@ from sklearn.utils.validation import validate_data
 
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import LARGEST, invalid_entries
+from propense._inputs.reader import LARGEST, find_invalid, invalid_entries, refuse_classifiers
 from propense._maths.arrays import library_of, to_host
-from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
+from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
 __all__ = ["TorchReader"]
 
 Tensor = Any
 
-# Entries checked at a time when an invalid one is located: masks of the whole X might not fit in memory with it.
+# Entries checked at a time when an invalid one is located.
 _BLOCK = 1 << 24
 
 
@@ -26,7 +26,9 @@ class TorchReader:
     """Reads features as a tensor; other inputs may be tensors on any device, or whatever the host reader accepts."""
 
     def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> Tensor:
-        _check_inner(estimator)
+        refuse_classifiers(
+            estimator, "the classifier reads NumPy arrays, but X is a torch tensor. Pass X.cpu().numpy()."
+        )
         features = _as_float(X)
         _check_shape(estimator, features, 2 if reset else 1)
         try:
@@ -80,16 +82,6 @@ class TorchReader:
         return [rows, *(None if array is None else array[rows] for array in arrays)]
 
 
-def _check_inner(estimator: Any) -> None:
-    """Refuse classifiers fitted inside the method: they read NumPy arrays."""
-    for name in ("estimator", "propensity_estimator"):
-        if getattr(estimator, name, None) is not None:
-            raise InvalidOption(
-                f"{type(estimator).__name__}({name}=…): the classifier reads NumPy arrays, but X is a torch tensor. "
-                f"Pass X.cpu().numpy(), or {name}=None."
-            )
-
-
 def _as_float(X: Tensor) -> Tensor:
     """X as float64 or float32, unchanged if it is one of them."""
     if X.layout != torch.strided:
@@ -131,21 +123,5 @@ def _check_finite(features: Tensor) -> None:
     low, high = torch.aminmax(features)
     if max(float(high), -float(low)) < LARGEST:
         return
-    where, infinite = _first_and_count(features, lambda block: ~block.isfinite())
-    large = 0
-    if not infinite:
-        where, large = _first_and_count(features, lambda block: block.abs() >= LARGEST)
-    raise invalid_entries(infinite or large, float(features[where]), *where, infinite=infinite > 0)
-
-
-def _first_and_count(features: Tensor, wrong: Any) -> tuple[Any, int]:
-    """The row and column of the first wrong entry, None if there is none, and the number of them."""
-    first, count, size = None, 0, max(_BLOCK // features.shape[1], 1)
-    for start in range(0, len(features), size):
-        bad = wrong(features[start : start + size])
-        found = int(bad.sum())
-        if found and first is None:
-            row, column = bad.nonzero()[0].tolist()
-            first = start + row, column
-        count += found
-    return first, count
+    count, where, infinite = find_invalid(features, max(_BLOCK // features.shape[1], 1))
+    raise invalid_entries(count, float(features[where]), *where, infinite=infinite)
