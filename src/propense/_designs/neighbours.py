@@ -147,8 +147,8 @@ class Best:
         ceiling = screen.ceiling(queries, self.distance[queries])
         open_ = np.flatnonzero(bounds.min(axis=1) <= ceiling)
         if len(open_):
-            who, where = np.nonzero(bounds[open_] <= ceiling[open_, None])
-            self._offer(screen, queries[open_[who]], where + block.start)
+            rows, where = np.nonzero(bounds[open_] <= ceiling[open_, None])
+            self._offer(screen, queries[open_[rows]], where + block.start)
 
     def _offer(self, screen: Screen, queries: Index, candidates: Index) -> None:
         """Measure pairs; a query's nearest, the lowest row on ties, replaces its best so far if it is better."""

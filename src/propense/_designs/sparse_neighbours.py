@@ -124,7 +124,7 @@ class _Screen:
         return out
 
     def _choose(self, tile: slice, bounds: NDArray[np.float32], distances: Vector, positions: Index) -> None:
-        """Measure the candidates that the bounds do not exclude, likeliest first; update the arguments in place."""
+        """Measure the candidates that the bounds do not exclude, most likely first; update the arguments in place."""
         rows = np.arange(len(bounds))
         likely = bounds.argmin(axis=1)
         offset = self._slack * (self._queries.lengths[tile] + 1e-15) ** 2 - self._queries.squares[tile]
@@ -134,14 +134,14 @@ class _Screen:
             return
         nearest = self._measure(open_ + tile.start, likely[open_])
         ceiling[open_] = _rounded_up(np.minimum(nearest, distances[open_]) + offset[open_])
-        who, where = np.nonzero(bounds[open_] <= ceiling[open_, None])
-        who = open_[who]
-        exact = self._measure(who + tile.start, where)
+        query, where = np.nonzero(bounds[open_] <= ceiling[open_, None])
+        query = open_[query]
+        exact = self._measure(query + tile.start, where)
         # Nearest first, then the lowest row; the first of each query is its nearest.
-        order = np.lexsort((where, exact, who))
-        order = order[np.unique(who[order], return_index=True)[1]]
-        order = order[exact[order] < distances[who[order]]]
-        distances[who[order]], positions[who[order]] = exact[order], where[order]
+        order = np.lexsort((where, exact, query))
+        order = order[np.unique(query[order], return_index=True)[1]]
+        order = order[exact[order] < distances[query[order]]]
+        distances[query[order]], positions[query[order]] = exact[order], where[order]
 
     def _measure(self, queries: Index, candidates: Index) -> Vector:
         """The squared distance of each pair."""

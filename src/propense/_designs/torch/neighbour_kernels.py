@@ -43,17 +43,17 @@ def lowest(queries: Operand, candidates: Operand, out: Tensor) -> None:
     )
 
 
-def measure(space: Space, who: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
+def measure(space: Space, query: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
     """The least squared distance of each query within its block, and the first position that has it."""
     features = space.features
-    distances = torch.empty(len(who), dtype=torch.float64, device=features.device)
-    positions = torch.empty(len(who), dtype=torch.int64, device=features.device)
-    _measure_kernel[(len(who),)](
+    distances = torch.empty(len(query), dtype=torch.float64, device=features.device)
+    positions = torch.empty(len(query), dtype=torch.int64, device=features.device)
+    _measure_kernel[(len(query),)](
         features,
         features.stride(0),
         features.stride(1),
         space.queries,
-        who,
+        query,
         space.pool,
         blocks,
         # As a tensor: a number would be passed as float32.
@@ -114,7 +114,7 @@ def _measure_kernel(
     row_stride,
     column_stride,
     queries,
-    who,
+    numbers,
     pool,
     blocks,
     unit,
@@ -126,7 +126,7 @@ def _measure_kernel(
     columns: tl.constexpr,
 ):
     pair = tl.program_id(0)
-    query = tl.load(queries + tl.load(who + pair))
+    query = tl.load(queries + tl.load(numbers + pair))
     where = tl.load(blocks + pair) * block + tl.arange(0, block)
     there = where < size
     row = tl.load(pool + where, mask=there, other=0)

@@ -67,22 +67,22 @@ def _search(space: "Space", which: slice, split: bool) -> tuple[Tensor, int]:
         rivals.scatter_(1, likely[some, None], False)
         # Nothing is nearer than 0, and the lowest row wins a tie at 0: later blocks are excluded.
         rivals &= (distance[some] > 0)[:, None] | (starts < position[some, None])
-        who, blocks = rivals.nonzero(as_tuple=True)
-        if len(who):
-            found = space.measure(which.start + some.start + who, blocks)
-            distance[some], position[some] = _better(distance[some], position[some], who, *found)
-            left += len(who)
+        query, blocks = rivals.nonzero(as_tuple=True)
+        if len(query):
+            found = space.measure(which.start + some.start + query, blocks)
+            distance[some], position[some] = _better(distance[some], position[some], query, *found)
+            left += len(query)
     return position, left
 
 
 def _better(
-    distance: Tensor, position: Tensor, who: Tensor, distances: Tensor, positions: Tensor
+    distance: Tensor, position: Tensor, query: Tensor, distances: Tensor, positions: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The best for each query, given the distances and positions of rivals for queries `who`; lowest row on ties."""
-    best = distance.scatter_reduce(0, who, distances, "amin")
+    """The best for each query, given the distances and positions of rivals, each of one `query`; lowest row on ties."""
+    best = distance.scatter_reduce(0, query, distances, "amin")
     nowhere = torch.iinfo(torch.int64).max
     held = torch.where(distance == best, position, nowhere)
-    return best, held.scatter_reduce(0, who, torch.where(distances == best[who], positions, nowhere), "amin")
+    return best, held.scatter_reduce(0, query, torch.where(distances == best[query], positions, nowhere), "amin")
 
 
 class Space:
@@ -109,13 +109,13 @@ class Space:
             fill(queries, candidates, out[:, which.start // BLOCK : -(-which.stop // BLOCK)])
         return out
 
-    def measure(self, who: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
+    def measure(self, query: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
         """The least squared distance of each query within its block, and the first position that has it."""
         if self._kernels is not None:
-            found: tuple[Tensor, Tensor] = self._kernels.measure(self, who, blocks)
+            found: tuple[Tensor, Tensor] = self._kernels.measure(self, query, blocks)
             return found
         size = _COPIED // (BLOCK * self.features.shape[1])
-        parts = [_measure(self, who[which], blocks[which]) for which in slices(len(who), size)]
+        parts = [_measure(self, query[which], blocks[which]) for which in slices(len(query), size)]
         return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
 
 
@@ -192,12 +192,12 @@ def _lowest(queries: Operand, candidates: Operand, out: Tensor) -> None:
         out[which] = bounds.view(len(bounds), -1, BLOCK).amin(2)
 
 
-def _measure(space: Space, who: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
+def _measure(space: Space, query: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
     """The least distance in each block, by differences in torch."""
-    where = blocks[:, None] * BLOCK + torch.arange(BLOCK, device=who.device)
+    where = blocks[:, None] * BLOCK + torch.arange(BLOCK, device=query.device)
     there = where < len(space.pool)
     rows = space.pool[where.clamp(max=len(space.pool) - 1)]
-    gap = space.features[space.queries[who]].double()[:, None] - space.features[rows].double()
+    gap = space.features[space.queries[query]].double()[:, None] - space.features[rows].double()
     distances = gap.mul_(space.unit).square_().sum(2).masked_fill_(~there, math.inf)
     least = distances.amin(1)
     # The first position, which a tensor's argmin need not return.
