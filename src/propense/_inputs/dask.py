@@ -28,6 +28,7 @@ from propense._inputs.dask_summaries import (
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader
 from propense._inputs.reader import refuse_classifiers
+from propense._maths.arrays import library_of
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
 __all__ = ["DaskReader"]
@@ -54,7 +55,7 @@ class DaskReader:
         return _known(_blocks(X, read.convert, dtype), read) if reset else _blocks(X, read.checked, dtype)
 
     def read_labels(self, y: Any, features: da.Array, read: LabelReader) -> tuple[da.Array, NDArray[Any]]:
-        if not _is_dask(y):
+        if library_of(y) != "dask":
             labelled, classes = HostReader().read_labels(y, features, read)
             return _chunked(features, labelled), classes
         rows = _column(y, "y", InvalidLabels)
@@ -73,7 +74,7 @@ class DaskReader:
             if not math.isfinite(values):
                 raise error_type(f"{name} is {values}; it must be finite.")
             return hold(da.full(features.shape[0], float(values), chunks=features.chunks[:1]))
-        if not _is_dask(values):
+        if library_of(values) != "dask":
             return _chunked(features, HostReader().read_numbers(name, title, values, features, error_type))
         rows = _column(values, title, error_type)
         if getattr(rows.dtype, "kind", "O") not in "biuf":
@@ -92,10 +93,6 @@ class DaskReader:
         counts = tuple(Blocks(mask).all(np.count_nonzero))
         numbers_ = da.arange(mask.shape[0], chunks=mask.chunks)
         return [None if row is None else hold(rows_of(row, mask, counts)) for row in (numbers_, *arrays)]
-
-
-def _is_dask(values: Any) -> bool:
-    return type(values).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def _check_types(X: Any) -> np.dtype[Any]:

@@ -155,7 +155,7 @@ def read_sample(
     features = reader.read_matrix(estimator, X, reset=True)
     if y is None:
         raise InvalidLabels(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    if known_negative is None and library_of(y) not in ("dask", "dask_expr") and read_labels is not read_classes:
+    if known_negative is None and library_of(y) != "dask" and read_labels is not read_classes:
         y, known_negative = separate_known_negatives(y)
     labelled, classes = reader.read_labels(y, features, read_labels)
     weights = None if sample_weight is None else _read_weights(reader, sample_weight, features)
@@ -189,7 +189,7 @@ def _reader_of(X: Any) -> Reader:
         from propense._inputs.torch import TorchReader
 
         return TorchReader()
-    if library in ("dask", "dask_expr"):
+    if library == "dask":
         from propense._inputs.dask import DaskReader
 
         return DaskReader()
@@ -253,9 +253,9 @@ def _read_columns(estimator: Any) -> Index | None:
     wanted = getattr(estimator, "propensity_features", None)
     if wanted is None:
         return None
-    said = f"{type(estimator).__name__}(propensity_features={wanted!r})"
+    argument = f"{type(estimator).__name__}(propensity_features={wanted!r})"
     if isinstance(wanted, str | bytes) or not hasattr(wanted, "__len__"):
-        raise InvalidOption(f"{said}: pass a list of column names or column numbers.")
+        raise InvalidOption(f"{argument}: pass a list of column names or column numbers.")
     names = getattr(estimator, "feature_names_in_", None)
     count = estimator.n_features_in_
     found: list[int] = []
@@ -268,7 +268,7 @@ def _read_columns(estimator: Any) -> Index | None:
             places = [int(column)] if whole and 0 <= column < count else []
             known = f"the columns are numbered 0 to {count - 1}"
         if not places:
-            raise InvalidOption(f"{said}: there is no column {column!r}; {known}.")
+            raise InvalidOption(f"{argument}: there is no column {column!r}; {known}.")
         found += places
     return np.unique(np.asarray(found, dtype=np.intp))
 

@@ -18,12 +18,13 @@ Rows = Any
 
 
 def library_of(value: Any) -> str:
-    """The name of the package that a value's type comes from."""
-    return type(value).__module__.partition(".")[0]
+    """The name of the package that a value's type comes from; Dask's data frames once had one of their own."""
+    return type(value).__module__.partition(".")[0].replace("dask_expr", "dask")
 
 
 def namespace(array: Rows) -> Any:
     """The module whose functions accept `array`: torch for its tensors, NumPy for everything else."""
+    # Not by `library_of`: this is the innermost call of every formula.
     return sys.modules["torch"] if type(array).__module__.partition(".")[0] == "torch" else np
 
 

@@ -29,11 +29,11 @@ class Learner:
     Attributes
     ----------
     estimator : classifier or None
-        None is our logistic regression.
+        None means our logistic regression.
     ridge, intercept_ridge : float, the first also one per slope
         Its penalties; a classifier ignores them.
     columns : int ndarray or None
-        The features that the predictor may depend on; None is all.
+        The features that the predictor may depend on; None means all.
     """
 
     estimator: Any = None

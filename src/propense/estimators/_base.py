@@ -158,7 +158,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _fit_read(self, X: Any, y: Any, sample_weight: Any, propensity: Any, known_negative: Any = None) -> Self:
         """Check the input, run the method, warn."""
         check_options(self, self._options)
-        library = library_of(X).replace("dask_expr", "dask")
+        library = library_of(X)
         if library in ("dask", "torch") and library not in self.description.takes:
             raise InvalidFeatures(f"{self} does not support arrays of {library}. Pass a NumPy array.")
         if sample_weight is not None and "weights" not in self.description.takes:

@@ -82,8 +82,8 @@ class Intervals:
         if self.how == "bootstrap":
             source = f"{self.n_resamples} refits to resampled rows"
             faults = [(self.failed, "failed"), (self.unconverged, "did not converge")]
-            said = " and ".join(f"{count} {what}" for count, what in faults if count)
-            source += f", of which {said}" if said else ""
+            counts = " and ".join(f"{count} {what}" for count, what in faults if count)
+            source += f", of which {counts}" if counts else ""
         return (
             f"{prior.estimate:.1%} of rows are positive ({100 * self.confidence:g}% interval "
             f"{prior.low:.1%} to {prior.high:.1%}), and {frequency.estimate:.1%} of the "

@@ -38,7 +38,7 @@ def sandwich_errors(estimator: BasePUClassifier, sample: Sample, at: Design | No
 def _errors_of_means(
     estimator: BasePUClassifier, sample: Sample, risk: PairRisk, theta: Vector, influence: Matrix
 ) -> Vector:
-    """Of the prior and the label frequency: each row moves them directly, in the mean, and through θ."""
+    """The errors of the prior and the label frequency: each row moves them directly, in the mean, and through θ."""
     design, labelled = sample.design, sample.labelled
     a, b = (sample.log_odds(each) for each in (estimator._posterior, estimator._propensity))
     expected = design.hold(class_given_label(a, b, labelled))
@@ -56,7 +56,7 @@ def _errors_of_means(
 
 
 def _errors_at(at: Design, risk: PairRisk, theta: Vector, root: Matrix) -> Vector:
-    """Of the log-odds of y, e and h of every row, where root @ root.T is the variance of θ."""
+    """The errors of the log-odds of y, e and h of every row, where root @ root.T is the variance of θ."""
     share = at.bring(sigmoid(at.matvec(risk.split(theta)[1])))
     variances = np.zeros((3, len(share)))
     for column in root.T:

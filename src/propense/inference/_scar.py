@@ -98,8 +98,8 @@ class ScarTest:
         """What else may be wrong, if the answer depends on it."""
         if self.prior is not None:
             low, high = self.prior
-            said = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-            return f", or the share of positives is not {said}"
+            prior = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+            return f", or the share of positives is not {prior}"
         # The labels would be nearly all the positives: only this assumption speaks against that.
         if self.most_labelled == 1.0 or self.label_frequency < self.most_labelled - 1e-9:
             return ""
@@ -141,7 +141,7 @@ def scar_test(
         favour the clearest positives look like the labels of fewer positives, nearly all of them labelled; only this
         assumption distinguishes the two. 1 assumes nothing and hardly detects them.
     propensity_features : list of str or of int, default=None
-        The columns that the chance of a label may depend on; None is all. Fewer make the test sharper and faster.
+        The columns that the chance of a label may depend on; None means all. Fewer make the test sharper and faster.
     n_simulations : int, default=199
         The smallest possible p is 1 / (1 + n_simulations).
     max_rows : int or None, default=5000
@@ -174,7 +174,7 @@ def scar_test(
     >>> result.p_value
     0.025
     """
-    if library_of(X) in ("torch", "dask", "dask_expr"):
+    if library_of(X) in ("torch", "dask"):
         raise InvalidFeatures(
             f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in memory on a few thousand rows. Draw "
             "some, and pass them as an array."

@@ -49,7 +49,7 @@ class LabelModels:
     features : ndarray of shape (n, p − 1)
         Standardised.
     columns : int ndarray, or None
-        The features that e may depend on; None is all.
+        The features that e may depend on; None means all.
     prior : tuple of float
         The least and the largest possible P(Y=1): the label frequency c is the share of labelled rows divided by it.
     most : float
