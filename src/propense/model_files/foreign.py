@@ -37,12 +37,14 @@ def dump(thing: Any, where: str, *, without: Any = None) -> NDArray[np.uint8]:
     skops = _need_skops()
     try:
         with warnings.catch_warnings():
-            # scikit-learn 1.6 warns whoever looks at the columns that remain.
+            # scikit-learn 1.6 warns when the columns of a remainder are read.
             warnings.simplefilter("ignore", FutureWarning)
             return np.frombuffer(_checked(skops.dumps(_plain(thing, without))), dtype=np.uint8)
     except (ModelFileError, TypeError) as error:
         reason = str(error).rstrip(".").replace("it holds", f"{where} holds", 1)
-        raise ModelFileError(f"{reason}. propense.save lists what it takes; joblib takes anything, unsafely") from None
+        raise ModelFileError(
+            f"{reason}. propense.save lists what it takes; joblib takes any model, but loading its files runs code"
+        ) from None
 
 
 def load(data: Any) -> Any:
@@ -69,14 +71,14 @@ def _need_skops() -> Any:
 
 
 def _plain(value: Any, without: Any) -> Any:
-    """A copy that skops can write: columns in a list, no generators of random numbers that only fit has used."""
+    """A copy that skops can write: columns in a list, without the random generators that fit has left."""
     if value is without:
         return None
     if isinstance(value, BaseEstimator) or type(value).__name__.endswith("MetadataRequest"):
         copied = copy(value)
         for name, each in vars(value).items():
             of_fit = name.startswith("_") and isinstance(each, np.random.Generator | np.random.RandomState)
-            # The owner of a request is the estimator that holds it; its name will do.
+            # The owner of a metadata request is the estimator that holds it; the name of its class will do.
             owner = name == "owner" and type(each).__name__
             setattr(copied, name, owner or (None if of_fit else _plain(each, without)))
         return copied
@@ -89,10 +91,10 @@ def _plain(value: Any, without: Any) -> Any:
 
 
 def _checked(data: bytes) -> bytes:
-    """The bytes of skops, written anew with a schema that has been checked."""
+    """The bytes of skops, rewritten with a schema that has been checked."""
     with ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
-        # Nothing compressed, nothing twice: what is read is no larger than the file.
+        # So that what is read is not larger than the file.
         if any(entry.compress_type != ZIP_STORED for entry in entries) or sum(e.file_size for e in entries) > len(data):
             raise ModelFileError("it holds a part of scikit-learn that is compressed, or larger than the file")
         members = {entry.filename: archive.read(entry) for entry in entries}
@@ -107,10 +109,16 @@ def _checked(data: bytes) -> bytes:
 def _parts(value: Any) -> Iterator[Any]:
     """A value and everything in it."""
     yield value
-    if isinstance(value, np.ndarray):
-        value = value.ravel().tolist() if value.dtype == object else ()
-    inner = value if isinstance(value, list | tuple | set) else [*getattr(value, "__dict__", {}).values()]
-    for each in [*inner, *value.values()] if isinstance(value, dict) else inner:
+    inner: Any = ()
+    if isinstance(value, dict):
+        inner = value.values()
+    elif isinstance(value, list | tuple | set):
+        inner = value
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        inner = value.ravel().tolist()
+    elif type(value).__module__.startswith("sklearn."):
+        inner = getattr(value, "__dict__", {}).values()
+    for each in inner:
         yield from _parts(each)
 
 
@@ -160,7 +168,7 @@ def _is_vocabulary(part: Any) -> bool:
     return sorted(part.vocabulary_.values()) == list(range(len(part.vocabulary_)))
 
 
-# What compiled code relies on without looking, by class and what is there once it is fitted.
+# Numbers that compiled code uses without checking them: by class, an attribute it has once fitted, and the check.
 _CHECKS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(("DecisionTreeClassifier", "ExtraTreeClassifier"), ("tree_", _is_tree)),
     **dict.fromkeys(("CountVectorizer", "TfidfVectorizer"), ("vocabulary_", _is_vocabulary)),

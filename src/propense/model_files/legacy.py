@@ -152,8 +152,8 @@ def _fit_columns(transformer: ColumnTransformer, facts: dict[str, Any], p: int, 
     columns = [columns for _, _, columns in transformer.set_params(**wanted).transformers]
     if len(found) > len(columns):
         rest = found[-1][2]
-        told = {"name": list(names[rest]), "truth": np.isin(np.arange(p), rest).tolist(), "number": rest}
-        columns.append(told[facts["remainder_by"]])
+        by = {"name": list(names[rest]), "truth": np.isin(np.arange(p), rest).tolist(), "number": rest}
+        columns.append(by[facts["remainder_by"]])
     if [name for name, *_ in found] != [name for name, _ in facts["transformers_"]]:
         raise ModelFileError("its ColumnTransformer has fitted other transformers than it was given")
     transformer.transformers_ = [
