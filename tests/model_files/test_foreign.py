@@ -180,8 +180,8 @@ def in_a_file(tmp_path_factory):
 
     def write(data):
         arrays = []
-        told = {**description, "skops": np.frombuffer(data, dtype=np.uint8)}
-        header = {"written": "", "versions": {}, "about": None, "model": pack(told, arrays)}
+        changed = {**description, "skops": np.frombuffer(data, dtype=np.uint8)}
+        header = {"written": "", "versions": {}, "about": None, "model": pack(changed, arrays)}
         path = tmp_path_factory.mktemp("hostile") / "m.propense"
         path.write_bytes(to_bytes(header, arrays))
         return path

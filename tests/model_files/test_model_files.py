@@ -1,4 +1,4 @@
-"""Saving, loading and looking into files: what they promise, and what files from strangers get."""
+"""Saving, loading and inspecting files: what they promise, and how hostile files are refused."""
 
 import copy
 import functools
@@ -96,7 +96,7 @@ def test_the_first_file_still_gives_its_scores():
     assert inspect(FIXTURES / "first.propense")["versions"]["scikit-learn"] == "1.9.1"
 
 
-def test_inspecting_tells_what_is_in_a_file(pipeline, written):
+def test_inspect_shows_what_is_in_a_file(pipeline, written):
     before = datetime.now(UTC)
     facts = inspect(str(written))
     assert facts["method"] == "JERM"
@@ -114,7 +114,7 @@ def test_inspecting_tells_what_is_in_a_file(pipeline, written):
     }
 
 
-def test_inspecting_a_bare_estimator_tells_of_no_steps_and_no_names(tmp_path):
+def test_inspect_shows_no_steps_or_names_where_there_are_none(tmp_path):
     model = PGLin(ridge=2).fit(np.eye(4), [0, 0, 1, 1])
     save(model, tmp_path / "any name")
     facts = inspect(tmp_path / "any name")
@@ -159,7 +159,7 @@ def test_facts_that_are_not_plain_are_refused(pipeline, tmp_path, about):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_saving_replaces_a_file_and_leaves_nothing_beside_it(tmp_path):
+def test_saving_replaces_a_file_and_leaves_no_other_file(tmp_path):
     path = tmp_path / "m.propense"
     path.write_text("an older one")
     X = np.arange(8.0).reshape(4, 2)
@@ -220,7 +220,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("name", STRANGERS)
-def test_a_file_from_a_stranger_runs_nothing_and_writes_nothing(tmp_path, written, watched, name):
+def test_a_hostile_file_runs_nothing_and_writes_nothing(tmp_path, written, watched, name):
     load(written)  # What is imported on the first call is imported.
     path = tmp_path / "inner" / "m.propense"
     path.parent.mkdir()

@@ -22,7 +22,7 @@ PIPELINES = sorted(path.stem for path in OLD.glob("[!t]*.propense"))
 TABLES = sorted(path.stem for path in OLD.glob("table*.propense"))
 
 
-def told(name):
+def expected(name):
     return json.loads((OLD / f"{name}.json").read_text())
 
 
@@ -40,7 +40,7 @@ def assert_scores(found, facts):
 @pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 @pytest.mark.parametrize("name", PIPELINES)
 def test_an_old_pipeline_loads_and_gives_the_same_numbers(name):
-    facts = told(name)
+    facts = expected(name)
     rows = rows_of(facts)
     model = last = load(OLD / f"{name}.propense")
     features = rows
@@ -57,7 +57,7 @@ def test_an_old_pipeline_loads_and_gives_the_same_numbers(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_an_old_model_of_a_table_loads_and_gives_the_same_numbers(name):
-    facts = told(name)
+    facts = expected(name)
     model = load(OLD / f"{name}.propense")
     rows = pa.Table.from_pylist(facts["rows"])
     assert model.feature_names == facts["feature_names"]

@@ -39,7 +39,7 @@ def test_a_file_of_an_earlier_version_still_loads(file):
         np.testing.assert_allclose(getattr(scores, name), facts[name], rtol=1e-12)
 
 
-def test_what_is_told_of_it_is_of_the_table(clinic, tmp_path):
+def test_inspect_shows_the_columns_of_the_table(clinic, tmp_path):
     found = fit_table(clinic.drop_columns(["patient"]), "reported")
     propense.save(found.model, tmp_path / "m.propense", about={"table": "clinic"})
     facts = inspect(tmp_path / "m.propense")

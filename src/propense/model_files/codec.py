@@ -36,7 +36,9 @@ def describe_model(model: Any) -> dict[str, Any]:
     """All that a fitted model is, in plain values: a dict of its class, its parameters and what it has learned."""
     if isinstance(model, TableModel):
         return describe_table(model, _describe)
-    last = _last(model)
+    last = model
+    while isinstance(last, Pipeline) and last.steps:
+        last = last.steps[-1][1]
     if not isinstance(last, BasePUClassifier):
         hint = ". Save its best_estimator_" if hasattr(last, "best_estimator_") else ""
         raise ModelFileError(
@@ -65,7 +67,7 @@ def build_model(description: Any) -> Any:
 
 
 def summarise(description: Any) -> dict[str, Any]:
-    """What a description says of the model's method and features; nothing is built."""
+    """What a description says about the model's method and features; nothing is built."""
     if is_table(description):
         return _summarise_table(description)
     first = last = description
@@ -99,7 +101,7 @@ def summarise(description: Any) -> dict[str, Any]:
 
 
 def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
-    """Of a table, with its label and the kinds of its columns."""
+    """The same of a table, with its label and the kinds of its columns."""
     facts = summarise(table_parts(description)[1])
     try:
         columns = {str(name): str(kind) for name, kind, _ in description["columns"]}
@@ -110,15 +112,8 @@ def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
     return {**facts, **about, "n_features": len(columns), "feature_names": list(columns), "kinds": columns}
 
 
-def _last(model: Any) -> Any:
-    """The last step of a pipeline, and of the pipeline that it may be."""
-    while isinstance(model, Pipeline) and model.steps:
-        model = model.steps[-1][1]
-    return model
-
-
 def _outline(model: Pipeline) -> dict[str, Any]:
-    """The steps of a pipeline and the features it takes, for those who only look into a file."""
+    """The steps of a pipeline and the features it takes, for `inspect`."""
     steps: list[str] = []
     first = last = model
     while isinstance(last, Pipeline):
@@ -190,7 +185,7 @@ def _requests_of(thing: Any) -> dict[str, dict[str, Any]]:
 
 
 def _build(description: Any, *, fitted: bool = True) -> Any:
-    """What a description is of: an estimator, or a part of a pipeline in an earlier file."""
+    """The estimator that a description is of, or the part of a pipeline in an earlier file."""
     if not isinstance(description, dict) or not description.keys() <= _KEYS:
         raise ModelFileError("it holds something that is not part of a model")
     name, parameters = description.get("class"), description.get("parameters")
