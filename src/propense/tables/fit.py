@@ -19,7 +19,7 @@ from propense.tables.cells import as_text
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
 from propense.tables.model import Scores, TableModel, scores_of
-from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
+from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
 
@@ -121,21 +121,11 @@ def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", 
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
     columns = check_columns(table.column_names, chosen, where)
     found = read_label(table.column(chosen.label), chosen.label, where, chosen.positive)
-    prepared = prepare_table(table, columns, found, chosen, where)
-    estimator = prepared.model.estimator
-    warned = fit_collecting_warnings(estimator, prepared.features, prepared.labelled)
-    scar, untested = run_scar_test(chosen, estimator, prepared.features, prepared.labelled)
-    return summarise_fit(
-        estimator,
-        prepared.features,
-        prepared.labelled,
-        prepared.model.schema,
-        prepared.matrix,
-        model=prepared.model,
-        ids=None if chosen.id is None else row_ids(table, chosen.id),
-        notes=[*prepared.notes, *warned, *untested],
-        scar=scar,
-    )
+    model, prepared, notes = prepare_table(table, columns, found, chosen, where)
+    notes += fit_collecting_warnings(model.estimator, prepared.features, prepared.labelled)
+    scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled)
+    ids = None if chosen.id is None else row_ids(table, chosen.id)
+    return summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
 
 
 def row_ids(table: Any, column: str) -> NDArray[Any]:
@@ -173,24 +163,22 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
     schema = Schema(tuple(Column(str(name), "number") for name in (names if dense else [])))
     notes = [] if estimator.converged_ else [estimator._complaint()]
     ids = None if ids is None else np.asarray(ids)
-    return summarise_fit(estimator, X, labelled, schema, matrix, ids=ids, notes=notes)
+    return summarise_fit(estimator, PreparedTable(schema, matrix, X, labelled), notes, ids=ids)
 
 
 def summarise_fit(
     estimator: BasePUClassifier,
-    features: Any,
-    labelled: NDArray[np.bool_],
-    schema: Schema,
-    matrix: NDArray[np.float64],
+    prepared: PreparedTable,
+    notes: list[str],
     *,
     model: TableModel | None = None,
     ids: NDArray[Any] | None = None,
-    notes: list[str],
     naive: Naive | None = None,
     counts: Counts | None = None,
     scar: ScarTest | None = None,
 ) -> TableFit:
     """A fit with its scores, groups and counts, and the naive baseline to compare it with."""
+    features, labelled = prepared.features, prepared.labelled
     scores = scores_of(estimator, features)
     naive = fit_naive(estimator, features, labelled) if naive is None else naive
     naive_positive = np.asarray(naive.predict(features))
@@ -201,14 +189,14 @@ def summarise_fit(
     return TableFit(
         estimator=estimator,
         model=model,
-        schema=schema,
-        matrix=matrix,
+        schema=prepared.schema,
+        matrix=prepared.matrix,
         labelled=labelled,
         scores=scores,
         naive=naive,
         naive_positive=naive_positive,
         positive=positive,
-        groups=group_labels(schema, matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
+        groups=group_labels(prepared.schema, prepared.matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
         ids=ids,
         notes=[*notes, *(doubt.message for doubt in estimator.doubts_)],
         counts=counts,

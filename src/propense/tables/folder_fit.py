@@ -47,10 +47,10 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
         *(dask.delayed(_take)(piece, rows, folder.columns) for piece, rows in zip(folder.pieces, drawn, strict=True))
     )
     table = _join(parts)
-    prepared = prepare_table(table, columns, label, options, where)
-    estimator, features = prepared.model.estimator, prepared.features
-    X, labelled = _spread(folder, prepared.model, features.shape[1], options.decimal)
-    notes = prepared.notes + fit_collecting_warnings(estimator, X, labelled)
+    model, prepared, notes = prepare_table(table, columns, label, options, where)
+    estimator, features = model.estimator, prepared.features
+    X, labelled = _spread(folder, model, features.shape[1], options.decimal)
+    notes += fit_collecting_warnings(estimator, X, labelled)
     naive = fit_naive(estimator, X, labelled)
     scar, untested = run_scar_test(options, estimator, features, prepared.labelled)
     if len(features) < folder.rows:
@@ -61,13 +61,10 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
     numbers = np.concatenate([rows + start for rows, start in zip(drawn, folder.starts(), strict=True)])
     return summarise_fit(
         estimator,
-        features,
-        prepared.labelled,
-        prepared.model.schema,
-        prepared.matrix,
-        model=prepared.model,
+        prepared,
+        notes + untested,
+        model=model,
         ids=(numbers + 1).astype(str).astype(object) if options.id is None else row_ids(table, options.id),
-        notes=notes + untested,
         naive=naive,
         counts=_count(estimator, naive, X, labelled),
         scar=scar,

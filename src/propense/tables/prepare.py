@@ -15,7 +15,7 @@ from propense.tables.column_checks import doubtful_columns
 from propense.tables.labels import Label
 from propense.tables.model import ADDED, TableModel
 from propense.tables.preparation import Preparation, places_of, prepared_columns
-from propense.tables.schema import infer_schema
+from propense.tables.schema import Schema, infer_schema
 
 __all__ = ["FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
 
@@ -81,27 +81,29 @@ class PreparedTable:
 
     Attributes
     ----------
-    model : TableModel
-        Its estimator is not fitted yet.
+    schema : Schema
+        The columns and their kinds.
     matrix : ndarray of shape (n_rows, n_columns)
         The columns as numbers, before imputing and scaling.
     features : ndarray of shape (n_rows, n_features)
-        What the estimator is to be fitted on.
+        What the estimator is fitted on.
     labelled : ndarray of bool
         Which rows are labelled.
-    notes : list of str
-        Columns left out, and columns that are probably not features.
     """
 
-    model: TableModel
+    schema: Schema
     matrix: NDArray[np.float64]
-    features: NDArray[np.float64]
+    features: Any
     labelled: NDArray[np.bool_]
-    notes: list[str]
 
 
-def prepare_table(table: Any, columns: Sequence[str], label: Label, options: FitOptions, where: str) -> PreparedTable:
-    """Recognise the columns of `check_columns` and fit their preparation."""
+def prepare_table(
+    table: Any, columns: Sequence[str], label: Label, options: FitOptions, where: str
+) -> tuple[TableModel, PreparedTable, list[str]]:
+    """Recognise the columns of `check_columns` and fit their preparation; notes on columns that may not be features.
+
+    The model's estimator is not fitted yet.
+    """
     labelled = label.read(table.column(label.column), where)
     table = normalise_decimals(table, columns, options.decimal)
     schema, empty = infer_schema(table, columns, where, options.categorical, points=options.decimal is not None)
@@ -114,7 +116,7 @@ def prepare_table(table: Any, columns: Sequence[str], label: Label, options: Fit
     features = model.prepare(matrix)
     notes = [f"The column {name!r} is empty and was left out." for name in empty]
     notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
-    return PreparedTable(model, matrix, features, labelled, notes)
+    return model, PreparedTable(schema, matrix, features, labelled), notes
 
 
 def fit_collecting_warnings(estimator: BasePUClassifier, features: Any, labelled: Any) -> list[str]:
