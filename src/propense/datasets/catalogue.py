@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from propense.errors import DatasetMismatch
+
 __all__ = ["CATALOGUE", "Entry"]
 
 _UCI = "UCI Machine Learning Repository"
@@ -47,6 +49,11 @@ class Entry:
     licence: str = "CC BY 4.0"
     images: bool = False
     dropped: tuple[str, ...] = ()
+
+    def check(self, what: str, found: int, expected: int, remedy: str) -> None:
+        """Raise if a count is not the expected one."""
+        if found != expected:
+            raise DatasetMismatch(f"{self.name} has {found} {what} where the catalogue says {expected}. {remedy}")
 
 
 # If there are more than two classes, the paper takes the most frequent as positive, the first on ties.

@@ -5,9 +5,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from propense._files import write_atomically
+from propense.datasets.catalogue import Entry
 from propense.errors import DownloadFailed
 
-__all__ = ["data_home", "find_file", "write_file"]
+__all__ = ["data_home", "data_path", "write_file"]
 
 
 def data_home() -> Path:
@@ -18,14 +19,13 @@ def data_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "propense"
 
 
-def find_file(relative: str) -> Path | None:
-    """The path of a file in the data home, or None if it does not exist."""
-    path = data_home() / relative
-    return path if path.is_file() else None
+def data_path(entry: Entry) -> Path:
+    """The data set's file in the data home."""
+    return data_home() / (f"features/{entry.name}.npz" if entry.images else f"tabular/{entry.name}.csv.gz")
 
 
-def write_file(relative: str) -> AbstractContextManager[Path]:
-    """A path to write to; the file appears in the data home whole, or not at all."""
-    target = data_home() / relative
+def write_file(entry: Entry) -> AbstractContextManager[Path]:
+    """A path to write to; the data set's file appears in the data home whole, or not at all."""
+    target = data_path(entry)
     target.parent.mkdir(parents=True, exist_ok=True)
     return write_atomically(target, DownloadFailed)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.datasets.catalogue import Entry
-from propense.datasets.home import data_home, write_file
+from propense.datasets.home import data_path, write_file
 from propense.datasets.tabular import Progress, download_openml
 from propense.errors import DatasetMismatch, MissingExtra
 
@@ -45,12 +45,8 @@ def read_features(path: Path) -> Split:
 
 def check_split(entry: Entry, split: Split, remedy: str) -> None:
     """Raise if the training rows or positives do not match the catalogue. Features may come from any network."""
-    for what, found, expected in (
-        ("training rows", len(split.X_train), entry.n),
-        ("training positives", int(split.y_train.sum()), entry.positives),
-    ):
-        if found != expected:
-            raise DatasetMismatch(f"{entry.name} has {found} {what} where the catalogue says {expected}. {remedy}")
+    entry.check("training rows", len(split.X_train), entry.n, remedy)
+    entry.check("training positives", int(split.y_train.sum()), entry.positives, remedy)
 
 
 def fetch_features(entry: Entry, progress: Progress | None = None) -> Split:
@@ -62,7 +58,7 @@ def fetch_features(entry: Entry, progress: Progress | None = None) -> Split:
     features = embed(pixels, network)
     split = Split(features[: entry.n], y[: entry.n], features[entry.n :], y[entry.n :])
     check_split(entry, split, f"It is data set {entry.openml_id} of OpenML and was not kept.")
-    with write_file(f"features/{entry.name}.npz") as path:
+    with write_file(entry) as path:
         np.savez_compressed(
             path,
             X_train=split.X_train.astype(np.float16),
@@ -70,7 +66,7 @@ def fetch_features(entry: Entry, progress: Progress | None = None) -> Split:
             X_test=split.X_test.astype(np.float16),
             y_test=split.y_test,
         )
-    return read_features(data_home() / "features" / f"{entry.name}.npz")
+    return read_features(data_path(entry))
 
 
 def read_pixels(entry: Entry, rows: NDArray[np.float64]) -> NDArray[np.float32]:

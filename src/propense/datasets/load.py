@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.datasets.catalogue import CATALOGUE, Entry
-from propense.datasets.home import data_home, find_file
-from propense.datasets.images import Split, check_split, fetch_features, read_features
-from propense.datasets.tabular import Progress, Table, check_table, fetch_table, load_wdbc, read_table
+from propense.datasets.home import data_path
+from propense.datasets.images import check_split, fetch_features, read_features
+from propense.datasets.tabular import Progress, check_table, fetch_table, load_wdbc, read_table
 from propense.errors import DownloadFailed, InvalidOption
 
 __all__ = ["Dataset", "describe", "is_available", "load", "names"]
@@ -80,7 +80,7 @@ def is_available(name: str) -> bool:
     -------
     bool
     """
-    return name == "wdbc" or find_file(_relative(describe(name))) is not None
+    return name == "wdbc" or data_path(describe(name)).is_file()
 
 
 def load(name: str, *, download: bool = True, progress: Progress | None = None) -> Dataset:
@@ -108,34 +108,20 @@ def load(name: str, *, download: bool = True, progress: Progress | None = None) 
     ((569, 30), 212, 'malignant')
     """
     entry = describe(name)
-    relative = _relative(entry)
-    path = find_file(relative)
-    if not is_available(name) and not download:
-        raise DownloadFailed(f"{name} is not in the data home ({data_home() / relative}), and download=False.")
-    remedy = f"Delete {path} and fetch again."
-    if entry.images:
-        split = fetch_features(entry, progress) if path is None else read_features(path)
-        check_split(entry, split, remedy)
-        return _from_split(entry, split, str(path or data_home() / relative))
     # scikit-learn has wdbc with its rows in the order that the paper's authors used.
     if name == "wdbc":
-        return _from_table(entry, load_wdbc(), "scikit-learn")
-    table = fetch_table(entry, progress) if path is None else read_table(path)
-    check_table(entry, table, remedy)
-    return _from_table(entry, table, str(path or data_home() / relative))
-
-
-def _relative(entry: Entry) -> str:
-    """The data set's path within the data home."""
-    return f"features/{entry.name}.npz" if entry.images else f"tabular/{entry.name}.csv.gz"
-
-
-def _from_table(entry: Entry, table: Table, source: str) -> Dataset:
-    X, y, columns = table
-    return Dataset(X, y, columns, None, entry, source)
-
-
-def _from_split(entry: Entry, split: Split, source: str) -> Dataset:
+        return Dataset(*load_wdbc(), None, entry, "scikit-learn")
+    path = data_path(entry)
+    here = path.is_file()
+    if not here and not download:
+        raise DownloadFailed(f"{name} is not in the data home ({path}), and download=False.")
+    remedy = f"Delete {path} and fetch again."
+    if not entry.images:
+        table = read_table(path) if here else fetch_table(entry, progress)
+        check_table(entry, table, remedy)
+        return Dataset(*table, None, entry, str(path))
+    split = read_features(path) if here else fetch_features(entry, progress)
+    check_split(entry, split, remedy)
     X, y = np.concatenate([split.X_train, split.X_test]), np.concatenate([split.y_train, split.y_test])
     columns = [f"feature {i}" for i in range(X.shape[1])]
-    return Dataset(X, y, columns, np.arange(len(y)) >= len(split.y_train), entry, source)
+    return Dataset(X, y, columns, np.arange(len(y)) >= len(split.y_train), entry, str(path))

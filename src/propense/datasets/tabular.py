@@ -80,7 +80,7 @@ def fetch_table(entry: Entry, progress: Progress | None = None) -> Table:
         ) from None
     table = X, np.isin(np.asarray(data.target, dtype=str), entry.positive), [data.feature_names[i] for i in kept]
     check_table(entry, table, f"It is data set {entry.openml_id} of OpenML and was not kept.")
-    with write_file(f"tabular/{entry.name}.csv.gz") as path:
+    with write_file(entry) as path:
         write_table(path, table)
     return table
 
@@ -88,13 +88,9 @@ def fetch_table(entry: Entry, progress: Progress | None = None) -> Table:
 def check_table(entry: Entry, table: Table, remedy: str) -> None:
     """Raise if a table does not match the catalogue."""
     X, y, _ = table
-    for what, found, expected in (
-        ("rows", X.shape[0], entry.n),
-        ("columns", X.shape[1], entry.p),
-        ("positives", int(y.sum()), entry.positives),
-    ):
-        if found != expected:
-            raise DatasetMismatch(f"{entry.name} has {found} {what} where the catalogue says {expected}. {remedy}")
+    entry.check("rows", X.shape[0], entry.n, remedy)
+    entry.check("columns", X.shape[1], entry.p, remedy)
+    entry.check("positives", int(y.sum()), entry.positives, remedy)
 
 
 def download_openml(entry: Entry, progress: Progress | None = None) -> Any:
