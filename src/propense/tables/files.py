@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from propense.errors import InvalidTable, MissingExtra
 
@@ -191,56 +191,59 @@ class TableFile:
 
 
 class TableWriter:
-    """Writes batches of one schema to a file.
+    """Writes tables or batches of one schema to a file, inside a with statement.
 
     Parameters
     ----------
     path : Path
-    like : str
-        A file name from which the format follows.
-    schema : pyarrow.Schema
+        The format follows from its name.
     separator : str, default=None
         The separator of a CSV file. None means a comma, or a tab for .tsv.
     marked : bool, default=False
         Whether a CSV file begins with the byte order mark by which Excel recognises UTF-8.
     """
 
-    def __init__(
-        self, path: Path, like: str, schema: Any, *, separator: str | None = None, marked: bool = False
-    ) -> None:
+    def __init__(self, path: Path, *, separator: str | None = None, marked: bool = False) -> None:
+        self._path, self._marked = path, marked
+        self._separator = separator or ("\t" if ".tsv" in path.suffixes else ",")
+        self._format = _format_of(Path(path.name))
+        self._sink: Any = None
+        self._writer: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, rows: Any) -> None:
+        """Append a table or a batch."""
+        try:
+            if self._writer is None:
+                self._writer = self._open(rows.schema)
+            self._writer.write(rows)
+        except need_arrow().ArrowException as error:
+            raise InvalidTable(f"{self._path.name} cannot be written: {error}") from None
+
+    def __exit__(self, *_: object) -> None:
+        for each in (self._writer, self._sink):
+            if each is not None:
+                each.close()
+
+    def _open(self, schema: Any) -> Any:
         arrow = need_arrow()
-        self._format = _format_of(Path(like))
         if self._format == "parquet":
             from pyarrow import parquet
 
-            self._sink: Any = None
-            self._writer: Any = parquet.ParquetWriter(path, schema)
-        elif self._format == "arrow":
-            self._sink = arrow.OSFile(str(path), "wb")
-            self._writer = arrow.ipc.new_file(self._sink, schema)
-        else:
-            from pyarrow.csv import CSVWriter, WriteOptions
+            return parquet.ParquetWriter(self._path, schema)
+        if self._format == "arrow":
+            self._sink = arrow.OSFile(str(self._path), "wb")
+            return arrow.ipc.new_file(self._sink, schema)
+        from pyarrow.csv import CSVWriter, WriteOptions
 
-            # Closed in close(), after the writer.
-            self._sink = gzip.open(path, "wb", 6) if like.endswith(".gz") else path.open("wb")  # noqa: SIM115
-            if marked:
-                self._sink.write("\ufeff".encode())
-            usual = "\t" if ".tsv" in Path(like).suffixes else ","
-            options = WriteOptions(delimiter=separator or usual, quoting_style="needed", include_header=True)
-            self._writer = CSVWriter(self._sink, schema, write_options=options)
-
-    def write(self, batch: Any) -> None:
-        """Append a batch."""
-        if self._format == "parquet":
-            self._writer.write_batch(batch)
-        else:
-            self._writer.write(batch)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._writer.close()
-        if self._sink is not None:
-            self._sink.close()
+        # Closed in __exit__, after the writer.
+        self._sink = gzip.open(self._path, "wb", 6) if self._path.suffix == ".gz" else self._path.open("wb")  # noqa: SIM115
+        if self._marked:
+            self._sink.write("\ufeff".encode())
+        options = WriteOptions(delimiter=self._separator, quoting_style="needed", include_header=True)
+        return CSVWriter(self._sink, schema, write_options=options)
 
 
 def _first_line(error: Exception) -> str:

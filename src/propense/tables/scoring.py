@@ -86,7 +86,12 @@ def score_file(
     positives = hits = 0.0
     best = _Best(top) if top is not None else None
     new_levels: Counter[str] = Counter()
-    with write_atomically(out, InvalidTable) as path, _Output(path, out.name, source) as output:
+    # If the source has semicolons or a byte order mark, so does the output: for the same spreadsheet.
+    separator = None if source.separator in (",", "\t") else source.separator
+    with (
+        write_atomically(out, InvalidTable) as path,
+        TableWriter(path, separator=separator, marked=source.marked) as output,
+    ):
         for batch in source.batches():
             cells = normalise_decimals(batch, model.schema.names, decimal)
             matrix = model.schema.encode(cells, str(source.path), rows)
@@ -129,40 +134,6 @@ class _Best:
         hidden = np.concatenate([self.hidden, hidden[index]])
         order = np.argsort(-hidden, kind="stable")[: self._top]
         self.rows, self.hidden = both.take(arrow.array(order)).combine_chunks(), hidden[order]
-
-
-class _Output:
-    """A writer that is made with the first rows, from which the schema follows."""
-
-    def __init__(self, path: Path, name: str, source: TableFile) -> None:
-        self._path, self._name, self._source = path, name, source
-        self._writer: TableWriter | None = None
-
-    def __enter__(self) -> "_Output":
-        return self
-
-    def write(self, rows: Any) -> None:
-        """Append a batch or a table."""
-        arrow = need_arrow()
-        try:
-            if self._writer is None:
-                # If the source has semicolons or a byte order mark, so does the output: for the same spreadsheet.
-                usual = self._source.separator in (",", "\t")
-                self._writer = TableWriter(
-                    self._path,
-                    self._name,
-                    rows.schema,
-                    separator=None if usual else self._source.separator,
-                    marked=self._source.marked,
-                )
-            for batch in rows.to_batches() if isinstance(rows, arrow.Table) else [rows]:
-                self._writer.write(batch)
-        except arrow.ArrowException as error:
-            raise InvalidTable(f"{self._name} cannot be written: {error}") from None
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
 
 
 def _check(model: TableModel, source: TableFile, out: Path, top: int | None, decimal: str | None) -> None:
