@@ -12,7 +12,6 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="propense",
-    help="Learn which rows are positive, and which positives get labelled, from positive and unlabelled data.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -4,7 +4,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_breast_cancer
@@ -76,6 +75,8 @@ def run_demo(seed: int) -> Demo:
         accuracy = balanced_accuracy_score(y_test, model.predict(X_test))
         return Score(name, accuracy, model.prior_, None if model is oracle else error)
 
+    unlabelled, hidden = np.flatnonzero(~labelled), first.predict_hidden(X)
+    most_likely = unlabelled[np.argsort(-hidden[unlabelled], kind="stable")[:TOP]]
     return Demo(
         rows=len(y),
         positives=int(y.sum()),
@@ -89,21 +90,9 @@ def run_demo(seed: int) -> Demo:
             score("PUClassifier", first),
             score("Oracle, true classes", oracle),
         ],
-        findings=_most_likely(rows, first.predict_hidden(X), labelled, y),
+        findings=[Finding(int(rows[i]), float(hidden[i]), bool(y[i])) for i in most_likely],
         notes=[doubt.message for doubt in first.doubts_],
     )
-
-
-def _most_likely(
-    rows: NDArray[np.intp],
-    hidden: NDArray[np.float64],
-    labelled: NDArray[np.bool_],
-    positive: NDArray[np.bool_],
-) -> list[Finding]:
-    """The unlabelled rows with the largest h(x)."""
-    unlabelled = np.flatnonzero(~labelled)
-    best = unlabelled[np.argsort(-hidden[unlabelled], kind="stable")[:TOP]]
-    return [Finding(int(rows[i]), float(hidden[i]), bool(positive[i])) for i in best]
 
 
 def show_demo(demo: Demo) -> None:

@@ -135,7 +135,8 @@ def prepare(dataset: str, protocol: str, repeat: int, seed: int) -> Prepared:
         X, chosen = _prepare_whole(dataset)
         train, test = _split_rows(data.y, data.test, repeat)
         return _lock(Prepared(X[train][:, chosen], data.y[train], X[test][:, chosen], data.y[test]))
-    train, test = _split_rows(data.y, data.test, int(_split_rng(dataset, repeat, seed).integers(2**31)))
+    rng = np.random.default_rng([seed, repeat, *dataset.encode()])
+    train, test = _split_rows(data.y, data.test, int(rng.integers(2**31)))
     X = _fill(data.X, data.X[train])
     X_train, X_test = (_scale(X[rows], X[train], "z-score") for rows in (train, test))
     chosen = choose_columns(X_train, data.y[train])
@@ -178,10 +179,6 @@ def _split_rows(
         return np.flatnonzero(~test), np.flatnonzero(test)
     train, held = train_test_split(np.arange(len(y)), random_state=state)
     return train, held
-
-
-def _split_rng(dataset: str, repeat: int, seed: int) -> np.random.Generator:
-    return np.random.default_rng([seed, repeat, *dataset.encode()])
 
 
 def _fill(X: NDArray[Any], reference: NDArray[Any]) -> NDArray[Any]:

@@ -3,9 +3,8 @@
 import sys
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 
@@ -98,7 +97,9 @@ def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[
         for cell in cells:
             yield cell, measure(cell)
         return
-    with _workers(jobs, dask):
+    # Processes use one BLAS thread each.
+    backend = {"backend": "loky", "inner_max_num_threads": 1} if dask is None else {"backend": "dask"}
+    with nullcontext() if dask is None else on_dask(dask), parallel_config(**backend):
         tasks = (delayed(_measure_there)(cell, sys.path) for cell in cells)
         try:
             yield from Parallel(n_jobs=jobs if dask is None else -1, return_as="generator_unordered")(tasks)
@@ -113,14 +114,3 @@ def _measure_there(cell: Cell, path: list[str]) -> tuple[Cell, Record]:
     """Measure in a worker process, with the parent's module search path so that the user's own methods are found."""
     sys.path[:] = [*sys.path, *(folder for folder in path if folder not in sys.path)]
     return cell, measure(cell)
-
-
-@contextmanager
-def _workers(jobs: int, dask: str | None) -> Iterator[Any]:
-    """Run joblib tasks in processes with one BLAS thread each, or on the workers of a Dask cluster."""
-    if dask is None:
-        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
-            yield
-        return
-    with on_dask(dask), parallel_config(backend="dask"):
-        yield

@@ -1,6 +1,6 @@
 """A folder of Parquet files: one table in pieces, which need not fit into memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propense.errors import InvalidTable
 from propense.tables.files import TableFile, need_arrow
 
-__all__ = ["Piece", "TableFolder"]
+__all__ = ["Piece", "TableFolder", "join_tables"]
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,13 @@ class TableFolder:
     def __init__(self, path: Path) -> None:
         need_arrow()
         self.path = Path(path)
-        hidden = (".", "_")
-        _check(self.path)
-        files = [
-            file
-            for file in sorted(self.path.rglob("*.parquet"))
-            if not any(part.startswith(hidden) for part in file.relative_to(self.path).parts)
-        ]
-        files = [self.path] if self.path.is_file() else files
+        if not self.path.exists():
+            raise InvalidTable(f"{self.path}: there is no such folder.")
+        if self.path.is_file() and self.path.suffix != ".parquet":
+            raise InvalidTable(
+                f"{self.path} is neither a folder of Parquet files nor a Parquet file, which Dask needs."
+            )
+        files = [self.path] if self.path.is_file() else _visible_files(self.path)
         if not files:
             raise InvalidTable(f"{self.path} contains no Parquet file (*.parquet).")
         self.columns = TableFile(files[0]).columns
@@ -76,10 +75,7 @@ class TableFolder:
 
     def read(self) -> Any:
         """The whole table in memory."""
-        import pyarrow as pa
-
-        tables = [piece.read(self.columns) for piece in self.pieces]
-        return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+        return join_tables([piece.read(self.columns) for piece in self.pieces])
 
     def starts(self) -> NDArray[np.intp]:
         """The number of the first row of each piece in the whole table."""
@@ -111,11 +107,16 @@ class TableFolder:
                 raise InvalidTable(f"{file}, column {name!r}, holds {other}, but in {first} it holds {one}.") from None
 
 
-def _check(path: Path) -> None:
-    if not path.exists():
-        raise InvalidTable(f"{path}: there is no such folder.")
-    if path.is_file() and path.suffix != ".parquet":
-        raise InvalidTable(f"{path} is neither a folder of Parquet files nor a Parquet file, which Dask needs.")
+def join_tables(tables: Sequence[Any]) -> Any:
+    """The rows of all tables, with types that hold the values of each."""
+    import pyarrow as pa
+
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+
+
+def _visible_files(folder: Path) -> list[Path]:
+    found = sorted(folder.rglob("*.parquet"))
+    return [file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)]
 
 
 def _pieces(file: Path) -> Iterator[Piece]:

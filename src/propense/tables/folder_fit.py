@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from propense.tables.cells import normalise_decimals
 from propense.tables.fit import Counts, TableFit, fit_naive, row_ids, summarise_fit
-from propense.tables.folder import Piece, TableFolder
+from propense.tables.folder import Piece, TableFolder, join_tables
 from propense.tables.labels import Label, read_label
 from propense.tables.model import TableModel
 from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
@@ -46,7 +46,7 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
     parts = dask.compute(
         *(dask.delayed(_take)(piece, rows, folder.columns) for piece, rows in zip(folder.pieces, drawn, strict=True))
     )
-    table = _join(parts)
+    table = join_tables(parts)
     model, prepared, notes = prepare_table(table, columns, label, options, where)
     estimator, features = model.estimator, prepared.features
     X, labelled = _spread(folder, model, features.shape[1], options.decimal)
@@ -76,7 +76,7 @@ def _read_label(folder: TableFolder, options: FitOptions, where: str) -> Label:
     import dask
 
     found = dask.compute(*(dask.delayed(_distinct)(piece, options.label) for piece in folder.pieces))
-    return read_label(_join(found).column(options.label), options.label, where, options.positive)
+    return read_label(join_tables(found).column(options.label), options.label, where, options.positive)
 
 
 def _spread(folder: TableFolder, model: TableModel, width: int, decimal: str | None) -> tuple[Any, Any]:
@@ -124,9 +124,3 @@ def _features(model: TableModel, piece: Piece, decimal: str | None) -> NDArray[n
 
 def _labels(label: Label, piece: Piece) -> NDArray[np.bool_]:
     return label.read(piece.read([label.column]).column(label.column), str(piece.path), piece.first_row)
-
-
-def _join(tables: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
