@@ -11,7 +11,7 @@ from scipy.stats import friedmanchisquare
 from propense import SAREM
 from propense.datasets import make_double_logistic
 from propense.plots import FrequencyDisplay, PropensityDisplay, RankDisplay, RiskPathDisplay
-from propense.study.published import published
+from propense.study.compare import published
 from propense.study.significance import Ranking, rank_methods
 from propense.study.summaries import Summary
 

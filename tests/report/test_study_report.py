@@ -5,7 +5,7 @@ import pytest
 from browser import SIZES, Outline, asked_of_the_network, needs_browser, seen_in_browser
 from propense.report import gather_study, render
 from propense.study import PAPER_METHODS, Study
-from propense.study.published import published
+from propense.study.compare import published
 
 STUDY = Study(("breast-w", "wdbc", "heart"), ("S1", "S2"), (0.3, 0.5, 0.7), tuple(PAPER_METHODS.values()), repeats=2)
 

@@ -7,10 +7,9 @@ import pytest
 
 from conftest import data_home
 from propense.datasets import CATALOGUE
-from propense.study.compare import caveats, compare, per_method, published_methods
+from propense.study.compare import caveats, compare, per_method, published, published_methods
 from propense.study.grids import WRITERS, Grid, duel_grid, mean_grids, win_grid
 from propense.study.plan import PAPER_METHODS, Method, Study, method_named
-from propense.study.published import published
 from propense.study.significance import rank_methods
 from propense.study.summaries import Duel, Summary, average_ranks, duels, summarise, wins
 

@@ -15,6 +15,7 @@ from propense.errors import InvalidOption, LedgerError, MissingExtra
 
 if TYPE_CHECKING:
     from propense.study import Study
+    from propense.study.grids import Grid
 
 __all__ = ["study"]
 
@@ -139,10 +140,6 @@ def table_study(
     out: Out = None,
 ) -> None:
     """Show the tables of the paper: mean ± standard deviation, average ranks, and wins, losses and draws."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     from propense.study.grids import HIGHER_IS_BETTER, WRITERS, duel_grid, favourite, mean_grids, win_grid
     from propense.study.summaries import SCORES, summarise
 
@@ -158,13 +155,7 @@ def table_study(
     if score in HIGHER_IS_BETTER:
         grids += [duel_grid(summaries, champion), win_grid(summaries, champion)]
     if form == "table":
-        for grid in grids:
-            shown = Table(title=escape(grid.title))
-            for column in grid.head:
-                shown.add_column(escape(column), justify="left" if column == grid.head[0] else "right")
-            for line in grid.lines:
-                shown.add_row(*map(escape, line))
-            Console().print(shown)
+        _show(grids)
         print(f"From {len(rows)} of {len(what)} records.")
         return
     with _stream(out) as file:
@@ -174,10 +165,7 @@ def table_study(
 @study.command("compare")
 def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table", out: Out = None) -> None:
     """Compare our means with those of the paper: by cell (csv), or by method, with the largest differences (table)."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from propense.study.compare import caveats, compare, per_method, published_methods
+    from propense.study.compare import caveats, compare, difference_grids, published_methods
     from propense.study.summaries import summarise
 
     _check_format(form, out, ["csv"])
@@ -190,22 +178,7 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
     if form == "csv":
         _write_csv([asdict(each) for each in differences], out)
         return
-    console = Console()
-    table = Table(title="Balanced accuracy, ours compared with the paper's")
-    for column in ("method", "cells", "mean |difference|", "mean difference"):
-        table.add_column(column, justify="left" if column == "method" else "right")
-    for method, (size, off, cells) in per_method(differences).items():
-        table.add_row(method, str(cells), f"{size:.4f}", f"{off:+.4f}")
-    console.print(table)
-    most = Table(title="The largest differences")
-    for column in ("data set", "labels", "method", "ours", "paper", "difference"):
-        most.add_column(column)
-    for each in sorted(differences, key=lambda each: -abs(each.difference))[:15]:
-        values = f"{each.mean:.3f} ± {each.sd:.3f}", f"{each.published_mean:.3f} ± {each.published_sd:.3f}"
-        most.add_row(
-            each.dataset, f"{each.mechanism} {each.frequency}", each.method, *values, f"{each.difference:+.3f}"
-        )
-    console.print(most)
+    _show(difference_grids(differences, 15))
 
 
 @study.command("report")
@@ -264,6 +237,20 @@ def _rows(plan: Path, ledger: Path | None, what: "Study", *, needed: bool = True
     if needed and not any(row["error"] is None for row in rows):
         raise LedgerError(f"There is no record of {plan} in {path}. Run the study first: propense study run {plan}")
     return rows
+
+
+def _show(grids: "Sequence[Grid]") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    for grid in grids:
+        shown = Table(title=escape(grid.title))
+        for column in grid.head:
+            shown.add_column(escape(column), justify="left" if column == grid.head[0] else "right")
+        for line in grid.lines:
+            shown.add_row(*map(escape, line))
+        Console().print(shown)
 
 
 def _write_csv(rows: list[dict[str, Any]], out: Path | None) -> None:

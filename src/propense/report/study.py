@@ -10,7 +10,7 @@ import numpy as np
 from propense.plots import FrequencyDisplay, RankDisplay
 from propense.report.page import Figure, software, to_svg
 from propense.study import Study
-from propense.study.compare import caveats, compare, per_method, published_methods
+from propense.study.compare import caveats, compare, difference_grids, published_methods
 from propense.study.grids import Grid, duel_grid, favourite, mean_grids, win_grid
 from propense.study.significance import Ranking, rank_methods
 from propense.study.summaries import Summary, summarise
@@ -52,7 +52,7 @@ def gather_study(study: Study, rows: Sequence[dict[str, Any]], title: str) -> St
         significance=_significance(ranking),
         means=mean_grids(summaries),
         wins=[duel_grid(summaries, champion), win_grid(summaries, champion)],
-        comparison=_comparison(summaries, study),
+        comparison=difference_grids(compare(summaries, published_methods(study)), _MOST),
         caveats=caveats(study),
         figures=_frequency_figures(summaries),
     )
@@ -94,30 +94,6 @@ def _significance(ranking: Ranking) -> str:
         f"between any methods gives p = {ranking.p_value:.2g}. Problems from the same data set are not independent, so "
         "both are descriptive only."
     )
-
-
-def _comparison(summaries: Sequence[Summary], study: Study) -> list[Grid]:
-    """Our means and the paper's, by method and for the cells that differ most; empty if the paper has none of them."""
-    differences = compare(summaries, published_methods(study))
-    if not differences:
-        return []
-    methods = [
-        [method, str(cells), f"{size:.4f}", f"{mean:+.4f}"]
-        for method, (size, mean, cells) in per_method(differences).items()
-    ]
-    most = [
-        [
-            f"{each.dataset} {each.mechanism} {each.frequency} {each.method}",
-            f"{each.mean:.3f} ± {each.sd:.3f}",
-            f"{each.published_mean:.3f} ± {each.published_sd:.3f}",
-            f"{each.difference:+.3f}",
-        ]
-        for each in sorted(differences, key=lambda each: -abs(each.difference))[:_MOST]
-    ]
-    return [
-        Grid("By method", ["method", "cells", "mean |ours − paper|", "mean ours − paper"], methods),
-        Grid("The cells that differ most", ["cell", "ours", "paper", "ours − paper"], most),
-    ]
 
 
 def _frequency_figures(summaries: Sequence[Summary]) -> list[Figure]:

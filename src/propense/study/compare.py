@@ -1,17 +1,20 @@
 """Compare our numbers with the published ones."""
 
+import csv
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 
 from propense.datasets import describe, is_available, load
+from propense.study.grids import Grid
 from propense.study.plan import PAPER_METHODS, Study
-from propense.study.published import published
 from propense.study.summaries import Summary
 
-__all__ = ["Difference", "caveats", "compare", "per_method", "published_methods"]
+__all__ = ["Difference", "caveats", "compare", "difference_grids", "per_method", "published", "published_methods"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,17 @@ class Difference:
     def difference(self) -> float:
         """Our mean minus the paper's."""
         return self.mean - self.published_mean
+
+
+@cache
+def published() -> tuple[Summary, ...]:
+    """Every cell of the paper's twelve tables: 1 680 means and standard deviations of balanced accuracy."""
+    with files("propense.study").joinpath("published.csv").open() as file:
+        _, *lines = csv.reader(file)
+    return tuple(
+        Summary(dataset, mechanism, float(frequency), method, float(mean), float(sd), 10)
+        for dataset, mechanism, frequency, method, mean, sd in lines
+    )
 
 
 def published_methods(study: Study) -> list[str]:
@@ -83,3 +97,25 @@ def per_method(differences: Sequence[Difference]) -> dict[str, tuple[float, floa
     for each in differences:
         found[each.method].append(each.difference)
     return {name: (float(np.abs(each).mean()), float(np.mean(each)), len(each)) for name, each in found.items()}
+
+
+def difference_grids(differences: Sequence[Difference], most: int) -> list[Grid]:
+    """The differences by method, and the cells that differ most; empty if there are none."""
+    methods = [
+        [method, str(cells), f"{size:.4f}", f"{mean:+.4f}"]
+        for method, (size, mean, cells) in per_method(differences).items()
+    ]
+    lines = [
+        [
+            f"{each.dataset} {each.mechanism} {each.frequency} {each.method}",
+            f"{each.mean:.3f} ± {each.sd:.3f}",
+            f"{each.published_mean:.3f} ± {each.published_sd:.3f}",
+            f"{each.difference:+.3f}",
+        ]
+        for each in sorted(differences, key=lambda each: -abs(each.difference))[:most]
+    ]
+    grids = [
+        Grid("Balanced accuracy, ours − paper", ["method", "cells", "mean |difference|", "mean difference"], methods),
+        Grid("The largest differences", ["cell", "ours", "paper", "difference"], lines),
+    ]
+    return grids if differences else []
