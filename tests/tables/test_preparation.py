@@ -7,7 +7,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from propense.tables.preparation import Preparation
+from propense.tables.model import Preparation
 from propense.tables.schema import Column, Schema
 
 NUMBERS = {

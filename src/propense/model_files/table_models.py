@@ -9,7 +9,7 @@ from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import is_array
 from propense.tables import Column, Label, Schema, TableModel
-from propense.tables.preparation import Preparation, prepared_columns
+from propense.tables.model import Preparation
 
 __all__ = ["TABLE", "build_table", "describe_table", "is_table", "table_parts"]
 
@@ -50,7 +50,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
     prepared = _build_preparation(schema, preparation)
     method = build(estimator)
-    if not isinstance(method, BasePUClassifier) or method.n_features_in_ != len(prepared_columns(schema, prepared)):
+    if not isinstance(method, BasePUClassifier) or method.n_features_in_ != len(prepared.sources(schema)):
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
     return TableModel(Label(*description["label"]), description["id"], schema, prepared, method)
 

@@ -13,8 +13,7 @@ from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
 from propense.tables.column_checks import doubtful_columns
 from propense.tables.labels import Label
-from propense.tables.model import ADDED, TableModel
-from propense.tables.preparation import Preparation, places_of, prepared_columns
+from propense.tables.model import ADDED, Preparation, TableModel
 from propense.tables.schema import Schema, infer_schema
 
 __all__ = ["FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
@@ -111,9 +110,9 @@ def prepare_table(
         raise InvalidTable(f"{where} has no column left to learn from.")
     matrix = schema.encode(table, where)
     preparation = Preparation.fit(schema, matrix)
-    estimator = _make_estimator(options, prepared_columns(schema, preparation))
+    estimator = _make_estimator(options, preparation.sources(schema))
     model = TableModel(label, options.id, schema, preparation, estimator)
-    features = model.prepare(matrix)
+    features = preparation.transform(matrix)
     notes = [f"The column {name!r} is empty and was left out." for name in empty]
     notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
     return model, PreparedTable(schema, matrix, features, labelled), notes
@@ -157,7 +156,7 @@ def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> li
     return left
 
 
-def _make_estimator(options: FitOptions, prepared: Sequence[tuple[str, str]]) -> BasePUClassifier:
+def _make_estimator(options: FitOptions, sources: Sequence[tuple[str, str]]) -> BasePUClassifier:
     method, parameters = options.method, options.parameters
     kind, variant = find_method(method)
     if kind.description.needs:
@@ -180,5 +179,16 @@ def _make_estimator(options: FitOptions, prepared: Sequence[tuple[str, str]]) ->
             raise InvalidOption(
                 f"The method {method} does not fit a propensity of its own, so it takes no propensity features."
             )
-        estimator.set_params(propensity_features=places_of(options.propensity_features, prepared))
+        estimator.set_params(propensity_features=_feature_positions(options.propensity_features, sources))
     return estimator
+
+
+def _feature_positions(names: Sequence[str], sources: Sequence[tuple[str, str]]) -> list[int]:
+    """The features that come from the named columns."""
+    known = dict.fromkeys(source for source, _ in sources)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InvalidOption(
+            f"The propensity feature {unknown[0]!r} is not a feature. The features are: {', '.join(map(repr, known))}."
+        )
+    return [j for j, (source, _) in enumerate(sources) if source in names]

@@ -96,7 +96,7 @@ def score_file(
             cells = normalise_decimals(batch, model.schema.names, decimal)
             matrix = model.schema.encode(cells, str(source.path), rows)
             new_levels.update(_new_levels(model, matrix))
-            scores = scores_of(model.estimator, model.prepare(matrix))
+            scores = scores_of(model.estimator, model.preparation.transform(matrix))
             known = _labelled(model, batch, str(source.path), rows)
             scored = _with_scores(batch, scores)
             rows, labelled = rows + batch.num_rows, labelled + int(known.sum())
