@@ -1,6 +1,5 @@
 """Where the feature matrix lives."""
 
-from propense._designs.base import Design, Predictor, as_design
-from propense._designs.moments import column_moments, column_scales
+from propense._designs.base import Design, Predictor, as_design, column_moments, column_scales
 
 __all__ = ["Design", "Predictor", "as_design", "column_moments", "column_scales"]

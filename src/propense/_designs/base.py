@@ -1,8 +1,9 @@
-"""The interface to a feature matrix, and the choice of its implementation."""
+"""The interface to a feature matrix, the choice of its implementation, and the scales of its columns."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
+import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -11,7 +12,7 @@ from propense._designs.sparse import SparseDesign
 from propense._maths.arrays import Index, Matrix, Rows, Vector, library_of
 from propense._maths.formulas import Formula
 
-__all__ = ["Design", "Predictor", "as_design"]
+__all__ = ["Design", "Predictor", "as_design", "column_moments", "column_scales"]
 
 
 class Design(Protocol):
@@ -109,3 +110,23 @@ def as_design(features: Any) -> Design:
 
         return DaskDesign(features)
     return SparseDesign(features) if sp.issparse(features) else DenseDesign(features)
+
+
+def column_moments(design: Design, weights: Rows | None = None) -> tuple[Vector, Vector]:
+    """The mean and the standard deviation of every feature; the latter is 0 for a constant feature."""
+    total, *sums = design.rmatvec(weights)
+    means = np.asarray(sums) / total
+    squares = design.squares(weights)[1:] / total
+    variances = squares - means**2
+    # A variance smaller than this is rounding of a constant.
+    return means, np.sqrt(np.where(variances > 1e-12 * squares, variances, 0.0))
+
+
+def column_scales(design: Design, weights: Rows | None = None) -> tuple[Vector, Vector]:
+    """The mean and the variance of every feature. Squared slopes times variances do not depend on units.
+
+    If a variance is 0, it is replaced by the squared mean, or by 1.
+    """
+    means, spreads = column_moments(design, weights)
+    squares = np.where(spreads > 0.0, spreads, means) ** 2
+    return means, np.where(squares > 0.0, squares, 1.0)

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from propense._designs.dense import DenseDesign
 from propense._designs.threads import slices
-from propense._designs.torch.rows import TensorRows
-from propense._maths.arrays import Index, Matrix, Rows, Vector, weigh
+from propense._maths.arrays import Index, Matrix, Rows, Vector, to_host, weigh
 from propense._maths.formulas import Formula
 
 __all__ = ["TorchDesign"]
@@ -24,7 +25,7 @@ Tensor = Any
 Part = Callable[[slice, Tensor], Tensor]
 
 
-class TorchDesign(TensorRows):
+class TorchDesign:
     """Features as a tensor; float32 is read as float64 block by block, so that every sum is a float64 sum.
 
     On CUDA a sweep is one kernel that reads each row once, if there is one for the formula and the storage.
@@ -33,7 +34,6 @@ class TorchDesign(TensorRows):
     movable = True
 
     def __init__(self, features: Tensor) -> None:
-        super().__init__(features.device)
         self._features = features
         self._kernels = _kernels_for(features)
 
@@ -116,6 +116,36 @@ class TorchDesign(TensorRows):
         from propense._designs.torch.neighbours import nearest_tensor
 
         return self.bring(nearest_tensor(self._features, _numbers(queries), _numbers(pool)))
+
+    def send(self, values: NDArray[Any]) -> Rows:
+        values = np.asarray(values)
+        dtype = torch.float64 if values.dtype.kind == "f" else None
+        # A copy: torch warns if a read-only array would become writable.
+        return torch.tensor(values, dtype=dtype, device=self._features.device)
+
+    def bring(self, rows: Rows) -> NDArray[Any]:
+        return np.asarray(to_host(rows))
+
+    def hold(self, rows: Rows) -> Rows:
+        return rows
+
+    def pick(self, rows: Rows, index: Index) -> NDArray[Any]:
+        return self.bring(rows[self.send(index)])
+
+    def ranked(self, mask: Rows, ranks: Index) -> Rows:
+        out = torch.zeros_like(mask)
+        out[mask.nonzero().ravel()[self.send(ranks)]] = True
+        return out
+
+    def gather(self, function: Callable[..., Sequence[Rows]], *rows: Rows) -> list[NDArray[Any]]:
+        return [self.bring(each) for each in function(*rows)]
+
+    def name(self, positive: Rows, classes: NDArray[Any]) -> Rows:
+        """A tensor if the classes are numbers or Booleans; a NumPy array if they are strings, which no tensor holds."""
+        try:
+            return torch.from_numpy(classes.copy()).to(self._features.device)[positive.long()]
+        except TypeError:
+            return classes[self.bring(positive).astype(np.intp)]
 
     def _ones(self) -> Tensor:
         return torch.ones(self.shape[0], dtype=torch.float64, device=self._features.device)
