@@ -10,7 +10,7 @@ processed in slabs, so that nothing the size of the matrix is copied.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,26 +83,7 @@ def _nearest_of(queries: RowSet, pool: RowSet, unit: float, rows: int, repeats: 
     return best.distance[inverse], best.position[inverse]
 
 
-class Screen(Protocol):
-    """Lower bounds and exact distances between numbered queries and numbered candidates."""
-
-    size: tuple[int, int]
-    places: Index  # The positions of the candidates in the pool, ascending.
-
-    def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
-        """The lowest of `lower` for each query within each block of candidates."""
-
-    def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
-        """A lower bound of ‖u‖² − 2 l·u for each pair."""
-
-    def exact(self, queries: Index, candidates: Index) -> Vector:
-        """The squared distance of each pair, to float64 rounding."""
-
-    def ceiling(self, queries: Index, distances: Vector) -> NDArray[Any]:
-        """The largest lower bound that a candidate at most that far away can have."""
-
-
-def search(screen: Screen, best: "Best") -> None:
+def search(screen: "_DenseScreen", best: "Best") -> None:
     """Compare the candidates of a screen with the best so far, in threads by slices of queries."""
     with one_blas_thread() as workers:
         share = -(-screen.size[0] // workers)
@@ -110,7 +91,7 @@ def search(screen: Screen, best: "Best") -> None:
         map_in_threads(partial(_search_tile, screen, best), tiles, workers)
 
 
-def _search_tile(screen: Screen, best: "Best", rows: slice) -> None:
+def _search_tile(screen: "_DenseScreen", best: "Best", rows: slice) -> None:
     """`search` for a slice of queries."""
     blocks = list(slices(screen.size[1], _CANDIDATES))
     lowest = screen.lowest(rows, blocks)
@@ -138,7 +119,7 @@ class Best:
         self.distance = np.full(count, np.inf)
         self.position = np.zeros(count, dtype=np.intp)
 
-    def challenge(self, screen: Screen, queries: Index, block: slice) -> None:
+    def challenge(self, screen: "_DenseScreen", queries: Index, block: slice) -> None:
         """Compare the candidates of a block: the one with the lowest bound first, then all that are not excluded."""
         bounds = screen.lower(queries, block)
         guess = bounds.argmin(axis=1)
@@ -150,7 +131,7 @@ class Best:
             rows, where = np.nonzero(bounds[open_] <= ceiling[open_, None])
             self._offer(screen, queries[open_[rows]], where + block.start)
 
-    def _offer(self, screen: Screen, queries: Index, candidates: Index) -> None:
+    def _offer(self, screen: "_DenseScreen", queries: Index, candidates: Index) -> None:
         """Measure pairs; a query's nearest, the lowest row on ties, replaces its best so far if it is better."""
         exact, places = screen.exact(queries, candidates), screen.places[candidates]
         order = np.lexsort((places, exact, queries))
@@ -162,7 +143,10 @@ class Best:
 
 
 class _DenseScreen:
-    """Bounds by float32 matrix products, which are twice as fast as float64 ones."""
+    """Lower bounds and exact distances between numbered queries and numbered candidates.
+
+    The bounds are float32 matrix products, which are twice as fast as float64 ones.
+    """
 
     def __init__(self, queries: RowSet, centre: Vector, unit: float) -> None:
         self._queries, self._centre, self._unit = queries, centre, unit
@@ -179,7 +163,7 @@ class _DenseScreen:
             self._offset[rows] = self._slack * reach**2 - squares
 
     def face(self, pool: RowSet, places: Index) -> None:
-        """Switch to other candidates, with these positions in the whole pool."""
+        """Switch to other candidates, with these positions in the whole pool, ascending."""
         self._pool, self.places = pool, places
         self.size = len(self._queries), len(pool)
         p = pool.features.shape[1]
@@ -190,6 +174,7 @@ class _DenseScreen:
             self._right[rows, p + 1] = reach
 
     def lowest(self, queries: slice, blocks: list[slice]) -> NDArray[Any]:
+        """The lowest of `lower` for each query within each block of candidates."""
         left = self._left[queries]
         out = np.empty((len(blocks), len(left)), dtype=np.float32)
         # All tiles of bounds share memory: fresh pages would cost as much as the product.
@@ -201,9 +186,11 @@ class _DenseScreen:
         return out.T
 
     def lower(self, queries: Index, candidates: slice) -> NDArray[Any]:
+        """A lower bound of ‖u‖² − 2 l·u for each pair."""
         return self._left[queries] @ self._right[candidates].T
 
     def exact(self, queries: Index, candidates: Index) -> Vector:
+        """The squared distance of each pair, to float64 rounding."""
         out = np.empty(len(queries))
         for rows in slices(len(queries), _COPIED // self._left.shape[1]):
             gap = self._queries.features[self._queries.index[queries[rows]]].astype(np.float64)
@@ -213,6 +200,7 @@ class _DenseScreen:
         return out
 
     def ceiling(self, queries: Index, distances: Vector) -> Vector:
+        """The largest lower bound that a candidate at most that far away can have."""
         # Rounded up, so that a float32 comparison does not lose a candidate.
         return np.nextafter((distances + self._offset[queries]).astype(np.float32), np.float32(np.inf))
 
