@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from propense._designs.dask.blocks import Blocks, hold, layer
+from propense._designs.dask.blocks import Blocks, hold, layer, same
 from propense._designs.dask.design import rows_of
 from propense._inputs.dask_summaries import (
     BlockOfX,
@@ -27,7 +27,7 @@ from propense._inputs.dask_summaries import (
 )
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import refuse_classifiers
+from propense._inputs.reader import check_length, refuse_classifiers
 from propense._maths.arrays import library_of
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
@@ -61,7 +61,7 @@ class DaskReader:
         rows = _column(y, "y", InvalidLabels)
         summaries: list[LabelSummary] = Blocks(rows).all(label_summary)
         lengths = tuple(summary.rows for summary in summaries)
-        _check_length(features, sum(lengths), InvalidLabels)
+        check_length(features, sum(lengths), InvalidLabels)
         _, classes = read(*stand_in(summaries))
         name = f"propense-labelled-{tokenize(rows.name, classes)}"
         labelled = layer(name, partial(is_labelled, label=classes[1]), rows, (lengths,), np.empty(0, bool))
@@ -80,7 +80,7 @@ class DaskReader:
         if getattr(rows.dtype, "kind", "O") not in "biuf":
             raise error_type(f"{name} contains values of type {rows.dtype}; it must contain numbers.")
         summaries = Blocks(rows).all(partial(to_numbers, summary=True))
-        _check_length(features, sum(length for length, _ in summaries), error_type)
+        check_length(features, sum(length for length, _ in summaries), error_type)
         bad = sum(count for _, count in summaries)
         if bad:
             raise error_type(f"{name} contains NaN or infinity in {bad} rows; every row needs a finite number.")
@@ -142,7 +142,7 @@ def _known(features: da.Array, read: BlockOfX) -> da.Array:
     kept = [number for number, length in enumerate(lengths) if length]
     chunks = tuple(lengths[number] for number in kept), features.chunks[1]
     name = f"propense-features-{tokenize(features.name, lengths)}"
-    return layer(name, _same, features, chunks, features._meta, kept)
+    return layer(name, same, features, chunks, features._meta, kept)
 
 
 def _is_here(features: da.Array) -> bool:
@@ -150,10 +150,6 @@ def _is_here(features: da.Array) -> bool:
     nodes = dict(features.__dask_graph__()).values()
     values = (getattr(node, "value", node) for node in nodes)
     return sum(getattr(value, "nbytes", 0) for value in values if isinstance(value, np.ndarray)) > 1 << 20
-
-
-def _same(block: Any) -> Any:
-    return block
 
 
 def _column(values: Any, title: str, error_type: type[InvalidInput]) -> da.Array:
@@ -173,11 +169,6 @@ def _column(values: Any, title: str, error_type: type[InvalidInput]) -> da.Array
     dtype = values.dtype
     kind = np.dtype(getattr(dtype, "numpy_dtype", dtype) if getattr(dtype, "kind", "O") in "biuf" else object)
     return values.map_partitions(np.asarray, meta=np.empty(0, kind), enforce_metadata=False)
-
-
-def _check_length(features: da.Array, length: int, error_type: type[InvalidInput]) -> None:
-    if length != features.shape[0]:
-        raise error_type(f"Found input variables with inconsistent numbers of samples: [{features.shape[0]}, {length}]")
 
 
 def _chunked(features: da.Array, rows: NDArray[Any]) -> da.Array:

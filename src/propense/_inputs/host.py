@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import LARGEST, find_invalid, invalid_entries
+from propense._inputs.reader import LARGEST, check_length, find_invalid, invalid_entries
 from propense._maths.arrays import Vector, to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
@@ -47,7 +47,7 @@ class HostReader:
 
     def read_labels(self, y: Any, features: Any, read: LabelReader) -> tuple[Any, NDArray[Any]]:
         labelled, classes = read(y, None)
-        _check_lengths(features, labelled, InvalidLabels)
+        check_length(features, len(labelled), InvalidLabels)
         return labelled, classes
 
     def read_numbers(self, name: str, title: str, values: Any, features: Any, error_type: type[InvalidInput]) -> Vector:
@@ -60,7 +60,7 @@ class HostReader:
             raise error_type(str(error)) from None
         if out.ndim != 1:
             raise error_type(f"{title} must be 1D array or scalar, got an array of shape {out.shape}.")
-        _check_lengths(features, out, error_type)
+        check_length(features, len(out), error_type)
         return np.asarray(out)
 
     def keep(self, mask: Any, *arrays: Any) -> list[Any]:
@@ -79,10 +79,3 @@ def _check_finite(estimator: Any, features: Any) -> None:
         where = features.tocoo().row[where[0]], features.indices[where[0]]
     names = getattr(estimator, "feature_names_in_", None)
     raise invalid_entries(count, value, *where, infinite=infinite, names=names)
-
-
-def _check_lengths(features: Any, other: NDArray[Any], error_type: type[ValueError]) -> None:
-    try:
-        check_consistent_length(features, other)
-    except ValueError as error:
-        raise error_type(str(error)) from None

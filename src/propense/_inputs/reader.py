@@ -8,7 +8,7 @@ from propense._inputs.labels import LabelReader
 from propense._maths.arrays import Rows, namespace
 from propense.errors import InvalidFeatures, InvalidInput, InvalidOption
 
-__all__ = ["LARGEST", "Reader", "find_invalid", "invalid_entries", "refuse_classifiers"]
+__all__ = ["LARGEST", "Reader", "check_length", "find_invalid", "invalid_entries", "refuse_classifiers"]
 
 # Sums of squares of smaller numbers stay well within float64.
 LARGEST = 1e100
@@ -31,6 +31,12 @@ class Reader(Protocol):
 
     def keep(self, mask: Rows, *arrays: Rows | None) -> list[Any]:
         """The numbers of the rows of a mask, then those rows of each array; None stays None."""
+
+
+def check_length(features: Any, length: int, error_type: type[InvalidInput]) -> None:
+    """Raise if an array has not one entry per row."""
+    if length != features.shape[0]:
+        raise error_type(f"Found input variables with inconsistent numbers of samples: [{features.shape[0]}, {length}]")
 
 
 def find_invalid(entries: Any, size: int) -> tuple[int, tuple[int, int], bool]:

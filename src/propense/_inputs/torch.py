@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import LARGEST, find_invalid, invalid_entries, refuse_classifiers
+from propense._inputs.reader import LARGEST, check_length, find_invalid, invalid_entries, refuse_classifiers
 from propense._maths.arrays import library_of, to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
@@ -41,13 +41,12 @@ class TorchReader:
 
     def read_labels(self, y: Any, features: Tensor, read: LabelReader) -> tuple[Tensor, NDArray[Any]]:
         if library_of(y) != "torch":
-            labelled, classes = read(y, None)
-            _check_length(features, labelled, InvalidLabels)
+            labelled, classes = HostReader().read_labels(y, features, read)
             return torch.from_numpy(labelled.copy()).to(features.device), classes
         y = y.detach()
         if y.ndim != 1:
             raise InvalidLabels(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
-        _check_length(features, y, InvalidLabels)
+        check_length(features, len(y), InvalidLabels)
         if y.is_complex():
             raise InvalidLabels("y contains complex numbers. A label must be a real number or a Boolean.")
         y = y.to(features.device)
@@ -71,7 +70,7 @@ class TorchReader:
             values = values.repeat(len(features))
         if values.ndim != 1:
             raise error_type(f"{title} must be 1D array or scalar, got an array of shape {tuple(values.shape)}.")
-        _check_length(features, values, error_type)
+        check_length(features, len(values), error_type)
         if not bool(values.isfinite().all()):
             first = int((~values.isfinite()).byte().argmax())
             raise error_type(f"Input {name} contains {float(values[first])} at row {first}; it must be finite.")
@@ -111,11 +110,6 @@ def _check_shape(estimator: Any, features: Tensor, fewest: int) -> None:
                 f"Found array with {count} {what}(s) (shape={shape}) while a minimum of {least} is required by "
                 f"{type(estimator).__name__}."
             )
-
-
-def _check_length(features: Tensor, other: Any, error_type: type[InvalidInput]) -> None:
-    if len(features) != len(other):
-        raise error_type(f"Found input variables with inconsistent numbers of samples: {[len(features), len(other)]}")
 
 
 def _check_finite(features: Tensor) -> None:

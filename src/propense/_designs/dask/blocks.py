@@ -24,7 +24,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from propense._designs.threads import one_thread
 
-__all__ = ["Blocks", "hold", "layer"]
+__all__ = ["Blocks", "hold", "layer", "same"]
 
 # Results joined at a time: few enough to fit in memory together, many enough for a flat tree.
 _JOINED = 16
@@ -51,7 +51,7 @@ class _Step:
         if isinstance(self.task, tuple) and len(self.task) == 2 and self.needs == self.task[1:]:
             return self.task[0](made[self.needs[0]])  # As `layer` writes it.
         # A task as all were before Dask had objects for them.
-        given = {need: (partial(_same, made[need]),) for need in self.needs}
+        given = {need: (partial(same, made[need]),) for need in self.needs}
         return dask.get({**given, self.key: self.task}, self.key)
 
 
@@ -140,7 +140,7 @@ class Blocks:
 
     def all(self, function: Callable[..., Any], *rows: Any, each: Sequence[Any] | None = None) -> list[Any]:
         """The result of every block, on the client."""
-        return list(_compute(self.join(_same, function, *rows, each=each, fan=max(len(self), 2))))
+        return list(_compute(self.join(same, function, *rows, each=each, fan=max(len(self), 2))))
 
 
 def layer(
@@ -162,7 +162,7 @@ def hold(rows: da.Array, function: Callable[..., Any] | None = None, each: Seque
     if function is None and rows.name.startswith(_HELD):
         return rows
     blocks, name = Blocks(rows), f"{_HELD}{uuid.uuid4().hex}"
-    made = blocks.tasks(_same if function is None else function, each=each)
+    made = blocks.tasks(same if function is None else function, each=each)
     tasks = {(name, number): task for number, task in enumerate(made.values())}
     return da.Array(blocks.graph(tasks, ()), name, rows.chunks, meta=rows._meta).persist(optimize_graph=False)
 
@@ -230,7 +230,8 @@ def _is_future(node: Any) -> bool:
     return type(node).__module__.startswith("distributed")
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """The value itself."""
     return value
 
 

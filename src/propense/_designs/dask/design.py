@@ -54,7 +54,7 @@ class DaskDesign:
     def matvec(self, coef: Vector) -> Rows:
         # Through the blocks' own keys, so that predictions computed together read X once.
         name = f"propense-matvec-{tokenize(self._features.name, self._columns, coef)}"
-        function = partial(_matvec, columns=self._columns, coef=coef)
+        function = partial(_call, "matvec", self._columns, argument=coef)
         return layer(name, function, self._features, self._features.chunks[:1], np.empty(0))
 
     def rmatvec(self, rows: Rows | None) -> Vector:
@@ -98,14 +98,14 @@ class DaskDesign:
         wanted, inverse = np.unique(index, return_inverse=True)
         cuts = np.searchsorted(wanted, [*self._starts, self.shape[0]])
         local = [wanted[cuts[i] : cuts[i + 1]] - start for i, start in enumerate(self._starts)]
-        parts = Blocks(self._aligned([rows])[0]).all(_pick, each=local)
+        parts = Blocks(self._aligned([rows])[0]).all(HostRows().pick, each=local)
         return np.concatenate(parts)[inverse]
 
     def ranked(self, mask: Rows, ranks: Index) -> Rows:
         # The number of rows of the mask before each block.
         before = np.cumsum([0, *Blocks(mask).all(np.count_nonzero)])[:-1]
         parts = np.split(ranks, np.searchsorted(ranks, before[1:]))
-        return hold(mask, _ranked, [part - start for part, start in zip(parts, before, strict=True)])
+        return hold(mask, HostRows().ranked, [part - start for part, start in zip(parts, before, strict=True)])
 
     def gather(self, function: Callable[..., Sequence[Rows]], *rows: Rows) -> list[NDArray[Any]]:
         first, *others = self._aligned(rows)
@@ -113,7 +113,7 @@ class DaskDesign:
         return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
     def name(self, positive: Rows, classes: NDArray[Any]) -> Rows:
-        return positive.map_blocks(partial(_named, classes=classes), dtype=classes.dtype, meta=classes[:0])
+        return positive.map_blocks(partial(HostRows().name, classes=classes), dtype=classes.dtype, meta=classes[:0])
 
     @cached_property
     def _blocks(self) -> Blocks:
@@ -149,12 +149,8 @@ def _cut(block: Any, *, columns: Index | None) -> Any:
     return (block.tocsc() if sp.issparse(block) else block)[:, columns]
 
 
-def _matvec(block: Any, *, columns: Index | None, coef: Vector) -> Vector:
-    return np.asarray(_design(block, columns).matvec(coef))
-
-
-def _call(method: str, columns: Index | None, block: Any, rows: Any = None) -> Vector:
-    return np.asarray(getattr(_design(block, columns), method)(rows))
+def _call(method: str, columns: Index | None, block: Any, argument: Any = None) -> Vector:
+    return np.asarray(getattr(_design(block, columns), method)(argument))
 
 
 def _sweep(
@@ -179,15 +175,3 @@ def rows_of(array: da.Array, mask: da.Array, counts: tuple[int, ...]) -> da.Arra
 
 def _masked(block: Any, mask: NDArray[np.bool_]) -> Any:
     return block[np.flatnonzero(mask)]
-
-
-def _pick(rows: Any, index: Index) -> Any:
-    return rows[index]
-
-
-def _ranked(mask: NDArray[np.bool_], ranks: Index) -> Any:
-    return HostRows().ranked(mask, ranks)
-
-
-def _named(positive: NDArray[np.bool_], *, classes: NDArray[Any]) -> Any:
-    return HostRows().name(positive, classes)
