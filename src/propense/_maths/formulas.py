@@ -15,7 +15,7 @@ from propense._maths.double_logistic import (
     joint_loss,
     joint_slope,
 )
-from propense._maths.known_negatives import known_loss, known_pair_curvature, known_pair_slope
+from propense._maths.known_negatives import known_loss, known_shift
 from propense._maths.logistic import logistic_loss, sigmoid, sigmoid_slope
 
 __all__ = ["JOINT", "KNOWN_JOINT", "KNOWN_PAIR", "LOGISTIC", "PAIR", "PAIR_SQUARE", "SQUARE", "Formula"]
@@ -87,11 +87,20 @@ def _known_pair_loss(ab: Rows, labelled: Rows, negative: Rows, log_unknown: Rows
 
 
 def _known_pair_slope(ab: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
-    return namespace(ab).stack(known_pair_slope(ab[:, 0], ab[:, 1], labelled, negative, log_unknown), axis=1)
+    """∂/∂a = σ(a) − t and ∂/∂b = t·(σ(b) − s), with t = P(Y=1 | x, what is known) and s = 1 on the labelled."""
+    xp, a, b = namespace(ab), ab[:, 0], ab[:, 1]
+    shift = known_shift(b, labelled, negative, log_unknown)
+    slopes = joint_slope(a, shift), sigmoid(a - shift) * xp.where(labelled, -sigmoid(-b), sigmoid(b))
+    return xp.stack(slopes, axis=1)
 
 
 def _known_pair_curvature(ab: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> Rows:
-    return namespace(ab).stack(known_pair_curvature(ab[:, 0], ab[:, 1], labelled, negative, log_unknown), axis=1)
+    """In a, in both, and in b; t(1−t) is 0 except on rows of which nothing is known."""
+    a, b = ab[:, 0], ab[:, 1]
+    shift, up = known_shift(b, labelled, negative, log_unknown), sigmoid(b)
+    expected, doubt = sigmoid(a - shift), sigmoid_slope(a - shift)
+    curvatures = joint_curvature(a, shift), doubt * up, expected * sigmoid_slope(b) - doubt * up**2
+    return namespace(ab).stack(curvatures, axis=1)
 
 
 def _square_loss(a: Rows) -> Rows:

@@ -7,10 +7,9 @@ u = 0 no negative is known, and these are the formulas of `double_logistic`.
 import math
 
 from propense._maths.arrays import Rows, by_block, namespace
-from propense._maths.double_logistic import joint_curvature, joint_slope
-from propense._maths.logistic import sigmoid, sigmoid_slope, softplus
+from propense._maths.logistic import softplus
 
-__all__ = ["known_loss", "known_pair_curvature", "known_pair_slope", "known_shift"]
+__all__ = ["known_loss", "known_shift"]
 
 
 @by_block
@@ -26,20 +25,3 @@ def known_loss(a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unknown: Ro
     xp = namespace(a)
     nothing = -xp.logaddexp(-softplus(-a) - softplus(b), log_unknown - softplus(a))
     return xp.where(labelled, softplus(-a) + softplus(-b), xp.where(negative, softplus(a), nothing))
-
-
-def known_pair_slope(a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows) -> tuple[Rows, Rows]:
-    """∂/∂a = σ(a) − t and ∂/∂b = t·(σ(b) − s), with t = P(Y=1 | x, what is known) and s = 1 on the labelled."""
-    shift = known_shift(b, labelled, negative, log_unknown)
-    expected = sigmoid(a - shift)
-    return joint_slope(a, shift), expected * namespace(a).where(labelled, -sigmoid(-b), sigmoid(b))
-
-
-def known_pair_curvature(
-    a: Rows, b: Rows, labelled: Rows, negative: Rows, log_unknown: Rows
-) -> tuple[Rows, Rows, Rows]:
-    """The second derivatives in a, in both, and in b; t(1−t) is 0 except on rows of which nothing is known."""
-    shift = known_shift(b, labelled, negative, log_unknown)
-    expected, doubt = sigmoid(a - shift), sigmoid_slope(a - shift)
-    up = sigmoid(b)
-    return joint_curvature(a, shift), doubt * up, expected * sigmoid_slope(b) - doubt * up**2
