@@ -54,7 +54,7 @@ def test_no_slope_of_a_minimum_can_pay_its_price_any_better(rng, storage, l1_rat
     X = np.where(np.abs(X) < 0.3, 0.0, X) * rng.uniform(0.1, 10, size=25)
     columns = np.array([2, 3, 7]) if some else np.arange(25)
     pair = SparsePair(as_design(storage(X)), s, columns=columns if some else None, l1_ratio=l1_ratio, kappa=kappa)
-    theta = np.zeros(pair.size)
+    theta = np.zeros(len(pair.spreads))
     theta[1] = 0.1
     for alpha in (0.02, 0.005):
         found = pair.solve(alpha, pair.evaluate(theta), tol=TOL, max_iter=500)
@@ -70,7 +70,7 @@ def test_more_columns_than_rows(rng):
     s = (rng.random(n) < 1 / (1 + np.exp(-2 * X.toarray()[:, 0]))) & (rng.random(n) < 0.8)
     pair = SparsePair(as_design(X), s)
     # Not from where y and e are alike: that is a saddle, or ends in one.
-    start = np.zeros(pair.size)
+    start = np.zeros(len(pair.spreads))
     start[p + 1] = 2.0
     found = pair.solve(0.03, pair.evaluate(start), tol=TOL, max_iter=500)
     warm = pair.solve(0.025, found, tol=TOL, max_iter=500, before=0.03)
@@ -82,7 +82,7 @@ def test_more_columns_than_rows(rng):
 def test_the_value_is_the_penalised_risk(rng):
     X, s = draw(rng, 300, 6)
     pair = SparsePair(as_design(X), s, l1_ratio=0.7)
-    found = pair.solve(0.01, pair.evaluate(np.zeros(pair.size)), tol=TOL, max_iter=500)
+    found = pair.solve(0.01, pair.evaluate(np.zeros(len(pair.spreads))), tol=TOL, max_iter=500)
     beta, gamma = found.coef[:7], found.coef[7:]
     chance = np.prod([1 / (1 + np.exp(-each[0] - X @ each[1:])) for each in (beta, gamma)], axis=0)
     scaled = np.concatenate([beta[1:], gamma[1:]]) * np.tile(X.std(axis=0), 2)
@@ -124,7 +124,7 @@ def test_a_constant_column_takes_no_part(rng):
     X, s = draw(rng, 300, 4)
     plain, more = (SparsePair(as_design(each), s) for each in (X, np.column_stack([X, np.full(300, 5.0)])))
     found, with_constant = (
-        pair.solve(0.01, pair.evaluate(np.zeros(pair.size)), tol=TOL, max_iter=500) for pair in (plain, more)
+        pair.solve(0.01, pair.evaluate(np.zeros(len(pair.spreads))), tol=TOL, max_iter=500) for pair in (plain, more)
     )
     assert with_constant.converged
     np.testing.assert_array_equal(with_constant.coef[[5, 11]], 0)

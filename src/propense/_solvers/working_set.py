@@ -70,11 +70,6 @@ class SparsePair:
         """Multiply the ℓ1 price of each coefficient by its discount, a number from 0 to 1."""
         self._prices = self._prices * discounts
 
-    @property
-    def size(self) -> int:
-        """The number of coefficients."""
-        return len(self._owners)
-
     def split(self, coef: Vector) -> tuple[Vector, Vector]:
         """β and γ over all columns."""
         p = self._design.shape[1]

@@ -118,7 +118,7 @@ class Path:
         few = np.argsort(-steepness, kind="stable")[most:]
         coef[few[few > 0]] = 0.0
         # The naive y with e = ½.
-        return np.concatenate([coef, np.zeros(self.pair.size - len(coef))]), alpha
+        return np.concatenate([coef, np.zeros(len(self.pair.spreads) - len(coef))]), alpha
 
     def _separated_start(self, screened: Vector) -> list[Vector]:
         """If e has its own columns: a start with their slopes in γ, since a y of all columns leaves e nothing."""

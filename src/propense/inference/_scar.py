@@ -71,7 +71,7 @@ class ScarTest:
     prior: tuple[float, float] | None
     most_labelled: float
 
-    def sentence(self) -> str:
+    def __str__(self) -> str:
         """What p shows, and what it does not show."""
         count = int((self.simulated >= self.statistic).sum())
         simulations = (
@@ -104,9 +104,6 @@ class ScarTest:
         if self.most_labelled == 1.0 or self.label_frequency < self.most_labelled - 1e-9:
             return ""
         return f", or more than {self.most_labelled:.0%} of the positives are labelled"
-
-    def __str__(self) -> str:
-        return self.sentence()
 
 
 def scar_test(
