@@ -155,6 +155,7 @@ def test_a_constructor_without_decision_is_named(folder, clinic):
         fit_table(clinic, "reported", id="patient", method="undecided.ElkanNoto")
 
 
+@pytest.mark.slow
 def test_modules_of_the_users_folder_do_not_hide_pythons(folder):
     (folder / "plistlib.py").write_text("raise RuntimeError")
     arguments = "fit", "clinic.csv", "--label", "reported", "--id", "patient", "--method", NAME, "--report", "r.html"

@@ -67,7 +67,7 @@ def test_every_method_finds_what_it_finds_in_memory(method, problem, elsewhere, 
     monkeypatch.setattr(_lbe, "_STEPS", 20)
     weights = rng.random(400) * (rng.random(400) < 0.9)
     rows = {"sample_weight": weights} if weighted else {}
-    in_few_rounds(method)
+    in_few_rounds(method, 5)
     here = fit(clone(method), X, s, **rows)
     there = fit(method, elsewhere(X), elsewhere(s), **{name: elsewhere(each) for name, each in rows.items()})
     if hasattr(here, "coef_"):

@@ -297,16 +297,22 @@ def test_a_full_disk_loses_nothing(tmp_path):
         assert again.rows() == before
 
 
+# Pauses two records after it should be killed: otherwise it could finish the study before a slow machine kills it.
 RUNNER = """
-import sys
+import sys, time
 from pathlib import Path
-from threading import Timer
 from propense.study import Ledger, Study, run
 from propense.study.plan import PAPER_METHODS
 methods = tuple(PAPER_METHODS[name] for name in ("naive", "pglin", "oracle"))
 study = Study(("wdbc",), ("S1", "S2"), (0.3, 0.5), methods, repeats=2)
+records = []
+def on_record(*record):
+    print("told", flush=True)
+    records.append(record)
+    if len(records) == int(sys.argv[2]) + 2:
+        time.sleep(600)
 with Ledger(Path(sys.argv[1])) as ledger:
-    run(study, ledger, jobs=2, on_record=lambda *_: print("told", flush=True))
+    run(study, ledger, jobs=2, on_record=on_record)
 """
 
 
@@ -316,7 +322,10 @@ def test_kill_nine_at_any_moment_and_resume(tmp_path, undisturbed):
     path = tmp_path / "killed.db"
     for after in (0, 1, 5, 9):
         runner = subprocess.Popen(
-            [sys.executable, "-c", RUNNER, str(path)], stdout=subprocess.PIPE, text=True, start_new_session=True
+            [sys.executable, "-c", RUNNER, str(path), str(after)],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         for _ in range(after):
             runner.stdout.readline()

@@ -62,7 +62,7 @@ def repeated(X, times):
 def test_nobody_in_the_pool_is_nearer(way, precision, rng, cloud):
     X = CLOUDS[cloud](rng)
     if cloud == "normal":
-        X = repeated(X, 4)
+        X = repeated(X, 2)
     queries, pool = halves(len(X))
     scaled = X.astype(np.float64) / np.abs(X.astype(np.float64)).max()
     found = search(X, queries, pool)
@@ -74,7 +74,7 @@ def test_nobody_in_the_pool_is_nearer(way, precision, rng, cloud):
 
 @pytest.mark.parametrize("ties", TIES)
 def test_ties_go_to_the_lowest_row(way, rng, ties):
-    X = np.concatenate([TIES[ties](rng) for _ in range(4)])
+    X = np.concatenate([TIES[ties](rng) for _ in range(2)])
     queries, pool = halves(len(X))
     np.testing.assert_array_equal(search(X, queries, pool), pool[brute_force(X, queries, pool)])
 
