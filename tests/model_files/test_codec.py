@@ -557,15 +557,15 @@ class Scaler(StandardScaler):
 REFUSED = {
     "a class that is not in the list": (
         TM(estimator=SVC(probability=True), max_iter=2),
-        "the estimator of this TM holds sklearn.svm._classes.SVC, which a model file does not take.*joblib",
+        "the estimator of this TM holds sklearn.svm._classes.SVC, which a model file may not contain.*joblib",
     ),
     "a function of one's own": (
         make_pipeline(FunctionTransformer(doubled), Naive()),
-        r"this Pipeline holds .*test_codec\.doubled, which a model file does not take",
+        r"this Pipeline holds .*test_codec\.doubled, which a model file may not contain",
     ),
     "a lambda": (
         make_pipeline(ColumnTransformer([("all", StandardScaler(), lambda X: [0, 1])]), Naive()),
-        "this Pipeline holds .*<lambda>, which a model file does not take",
+        "this Pipeline holds .*<lambda>, which a model file may not contain",
     ),
     "a transformer of one's own": (make_pipeline(Scaler(), Naive()), r"this Pipeline holds .*test_codec\.Scaler"),
     "a partial function": (
@@ -593,11 +593,11 @@ REFUSED = {
         make_pipeline(
             ColumnTransformer([("s", StandardScaler(), [0])], verbose_feature_names_out="{feature_name}"), Naive()
         ),
-        "holds a ColumnTransformer whose verbose_feature_names_out a model file does not take",
+        "holds a ColumnTransformer with a value of verbose_feature_names_out that a model file may not contain",
     ),
     "a random state": (
         LBE(random_state=np.random.RandomState(0)),
-        "random_state of this LBE cannot be kept: a value of type RandomState is not plain. Set another random_state",
+        "random_state of this LBE: a value of type RandomState cannot be saved. Set another random_state",
     ),
     "a random state inside": (
         make_pipeline(PCA(2, random_state=np.random.RandomState(0)), Naive()),
@@ -621,7 +621,7 @@ def test_what_a_file_does_not_take_is_refused_by_name(problem, tmp_path, name):
 
 def test_a_pipeline_with_a_cache_is_refused(problem, tmp_path):
     model = make_pipeline(StandardScaler(), Naive(), memory=str(tmp_path / "cache")).fit(*problem)
-    with pytest.raises(ModelFileError, match=r"this Pipeline holds a Pipeline whose memory"):
+    with pytest.raises(ModelFileError, match=r"this Pipeline holds a Pipeline with a value of memory"):
         save(model, tmp_path / "m.propense")
     save(model.set_params(memory=None), tmp_path / "m.propense")
 

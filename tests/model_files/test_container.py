@@ -119,7 +119,7 @@ WRONG = {
     "an array of 2**80 bytes": (signed(header(entry(shape=[2**40, 2**40])), bytes(64)), "is outside"),
     "nothing, 2**62 times": (signed(header(entry(shape=[0, 2**62, 2**62]))), "cannot be read"),
     "the same bytes twice": (signed(header(*[entry(shape=[8])] * 2), bytes(64)), "is outside the 64 bytes"),
-    "truths that are none": (signed(header(entry(dtype="bool")), b"\2\0"), "truth values holds other values"),
+    "truths that are none": (signed(header(entry(dtype="bool")), b"\2\0"), "booleans holds other values"),
 }
 
 
@@ -180,7 +180,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
     (tmp_path / "file").touch()
     for path in (tmp_path / "no such folder" / "m", tmp_path / "file" / "m"):
-        with pytest.raises(ModelFileError, match=f"there is no folder {path.parent}. Make it first"):
+        with pytest.raises(ModelFileError, match=f"there is no folder {path.parent}. Create it first"):
             write_file(path, b"")
     with pytest.raises(ModelFileError, match=r"/proc/m was not written: .*Check its folder"):
         write_file(type(tmp_path)("/proc/m"), b"")

@@ -130,7 +130,8 @@ def test_a_file_may_be_inspected_where_it_cannot_be_loaded(old, tmp_path):
     (tmp_path / "m").write_bytes(sign(header, part))
     assert inspect(tmp_path / "m")["versions"]["scikit-learn"] == "9.0"
     with pytest.raises(
-        ModelFileError, match=r"Pipeline has no argument 'turbo' here\. It was written with .*scikit-learn 9\.0"
+        ModelFileError,
+        match=r"Pipeline has no parameter 'turbo' in this version\. It was written with .*scikit-learn 9\.0",
     ):
         load(tmp_path / "m")
 

@@ -105,5 +105,7 @@ def test_nonsense_is_no_model_of_a_table(description, key, value):
 )
 def test_a_preparation_of_other_columns_is_refused(description, name, value):
     preparation = spoilt(description["preparation"], name, value)
-    with pytest.raises(ModelFileError, match=r"model of a table that (prepares other|does not prepare)"):
+    with pytest.raises(
+        ModelFileError, match=r"model of a table (whose preparation does not match|without a preparation of)"
+    ):
         build_model(spoilt(description, "preparation", preparation))

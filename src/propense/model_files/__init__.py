@@ -1,4 +1,4 @@
-"""Fitted models in files that hold numbers and words, never code: to keep, to send, to receive from others."""
+"""Save fitted models to files that contain numbers and text but no code, so that they can be shared safely."""
 
 import hashlib
 import platform
@@ -20,7 +20,7 @@ __all__ = ["inspect", "load", "save"]
 def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
     """Save a fitted model to a file.
 
-    The file holds the model's parameters and what it has learned, as numbers and words. Loading it runs no code from
+    The file contains the model's parameters and what it has learned, as numbers and text. Loading it runs no code from
     the file, so a file may come from people whose pickles you would not open. `load` returns a model with the same
     scores, bit for bit.
 
@@ -32,23 +32,23 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
     path : str or Path
         The file to write. It is written whole or not at all, and replaces a file of that name.
     about : dict, default=None
-        Facts of your own, in plain values, which `inspect` shows.
+        Your own notes, as plain values. `inspect` shows them.
 
     Raises
     ------
     ModelFileError
-        If the model is not fitted, holds something that a file does not take, or cannot be written.
+        If the model is not fitted or contains something that cannot be saved, or if the file cannot be written.
     MissingExtra
         If skops is needed and not installed.
 
     Notes
     -----
     The steps of a pipeline, and classifiers inside an estimator (``estimator``, ``propensity_estimator``), are written
-    by skops: ``pip install 'propense[files]'``. A file takes scikit-learn's usual transformers, selectors of columns
-    and text vectorizers; logistic regression, naive Bayes, neural networks, trees, forests and histogram-based boosting
-    (without categorical features); and functions of NumPy, SciPy and scikit-learn that only compute. It refuses
-    everything else by name, your own functions and classes among them. Load such a file with the version of
-    scikit-learn that wrote it.
+    by skops: ``pip install 'propense[files]'``. You can save scikit-learn's usual transformers, column selectors and
+    text vectorizers; logistic regression, naive Bayes, neural networks, trees, forests and histogram-based boosting
+    (without categorical features); and functions of NumPy, SciPy and scikit-learn that only compute. Anything else,
+    such as your own functions and classes, is refused by name. Load such a file with the version of scikit-learn that
+    wrote it.
 
     Columns given as a range, a set or an index of pandas come back as a list.
 
@@ -142,7 +142,7 @@ def inspect(path: str | Path) -> dict[str, Any]:
         facts = summarise(unpack(header.get("model"), contents.arrays))
         written, versions, about = header["written"], header["versions"], unpack(header["about"], [])
         if not isinstance(written, str) or not all(isinstance(each, str) for each in versions.values()):
-            raise ModelFileError("it does not say when and by what it was written")
+            raise ModelFileError("it does not say when it was written, or with which versions")
     return {
         **facts,
         "written": written,
@@ -156,7 +156,7 @@ def inspect(path: str | Path) -> dict[str, Any]:
 
 @contextmanager
 def _as_ours(what: str, advice: str = "") -> Iterator[None]:
-    """Any error as one of ours: `what` went wrong, the reason, and what to do."""
+    """Raise any error as a ModelFileError: what went wrong, the reason, and what to do."""
     try:
         yield
     except MissingExtra:
@@ -169,7 +169,7 @@ def _as_ours(what: str, advice: str = "") -> Iterator[None]:
 
 
 def _advice(header: dict[str, Any]) -> str:
-    """What to do about a file that cannot be loaded, which may be one for other versions."""
+    """What to do about a file that cannot be loaded, perhaps because it was written with other versions."""
     versions = header.get("versions")
     if not isinstance(versions, dict) or versions in ({}, _versions()):
         return f" {ADVICE}"
@@ -183,7 +183,7 @@ def _plain(about: Any) -> Any:
     arrays: list[Any] = []
     packed = pack(about, arrays)
     if arrays or not (about is None or isinstance(about, dict)):
-        raise ModelFileError("about must be a dict of plain values: words, numbers, truth values, lists and dicts")
+        raise ModelFileError("about must be a dict of plain values: strings, numbers, booleans, lists and dicts")
     return packed
 
 

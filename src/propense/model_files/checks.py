@@ -1,4 +1,4 @@
-"""What a fact in a file may be: small questions about a value and the number of features."""
+"""Checks of the values in a file, given the number of features p."""
 
 import math
 import numbers
@@ -13,22 +13,22 @@ __all__ = ["check_facts", "is_columns", "is_count", "is_names", "is_real", "is_t
 
 
 def check_facts(facts: Any, expected: dict[str, Check], optional: dict[str, Check], what: str) -> int:
-    """Refuse facts that are missing, unknown or not what they may be; return the number of features in them."""
+    """Raise an error if fitted values are missing, unknown or not valid; return the number of features."""
     if not isinstance(facts, dict):
-        raise ModelFileError(f"what {what} has learned is not a table")
+        raise ModelFileError(f"the fitted values of {what} are not a dictionary")
     count: Any = facts.get("n_features_in_")
     if not is_count(count, 0):
-        raise ModelFileError(f"n_features_in_ of {what} is not a number of features")
+        raise ModelFileError(f"n_features_in_ of {what} is not an integer ≥ 1")
     known = {**expected, **optional, "n_features_in_": is_count, "feature_names_in_": is_names}
     missing = [name for name in expected if name not in facts]
     unknown = [name for name in facts if name not in known]
     if missing:
-        raise ModelFileError(f"{what} lacks its {missing[0]}")
+        raise ModelFileError(f"{what} lacks {missing[0]}")
     if unknown:
-        raise ModelFileError(f"{what} has {unknown[0][:40]!r}, which it does not keep")
+        raise ModelFileError(f"{what} has {unknown[0][:40]!r}, which is not one of its attributes")
     for name, value in facts.items():
         if not known[name](value, int(count)):
-            raise ModelFileError(f"{name} of {what} is not what it must be")
+            raise ModelFileError(f"{name} of {what} is not valid")
     return int(count)
 
 
@@ -53,7 +53,7 @@ def is_real(value: Any, p: int) -> bool:
 
 
 def is_names(value: Any, p: int) -> bool:
-    """One word per feature, as scikit-learn keeps them."""
+    """One string per feature, as scikit-learn stores them."""
     return is_array("O", -1)(value, p) and all(isinstance(each, str) for each in value)
 
 

@@ -1,4 +1,4 @@
-"""Models as plain descriptions, and back: a closed list of classes, none of which is looked up by what a file says."""
+"""Models as plain descriptions, and back: a closed list of classes. Nothing is imported by a name in a file."""
 
 from inspect import signature
 from typing import Any
@@ -33,7 +33,7 @@ _REQUESTS = ("fit", "partial_fit", "score", "transform", "inverse_transform")
 
 
 def describe_model(model: Any) -> dict[str, Any]:
-    """All that a fitted model is, in plain values: a dict of its class, its parameters and what it has learned."""
+    """A fitted model in plain values: a dict of its class, its parameters and what it has learned."""
     if isinstance(model, TableModel):
         return describe_table(model, _describe)
     last = model
@@ -140,16 +140,16 @@ def _check_fitted(pipeline: Pipeline) -> None:
 def _build_pipeline(description: dict[str, Any]) -> Pipeline:
     """The pipeline that skops has kept, with the estimator described next to it as its last step."""
     if description.keys() != _PIPELINE_KEYS:
-        raise ModelFileError("it holds a pipeline that is not described by its steps and its estimator")
+        raise ModelFileError("it holds a pipeline without its steps or its estimator")
     estimator = _build(description["estimator"])
     model = inner = foreign.load(description["skops"])
     while type(inner) is Pipeline and isinstance(inner.steps[-1][1], Pipeline):
         inner = inner.steps[-1][1]
     if type(inner) is not Pipeline or inner.steps[-1][1] is not None or not isinstance(estimator, BasePUClassifier):
-        raise ModelFileError("it holds a pipeline that does not end where its estimator belongs")
+        raise ModelFileError("it holds a pipeline that does not end in its estimator")
     inner.steps[-1] = (inner.steps[-1][0], estimator)
     if any(description[name] != value for name, value in _outline(model).items()):
-        raise ModelFileError("it holds another pipeline than it says")
+        raise ModelFileError("it holds a pipeline that differs from its description")
     return model
 
 
@@ -157,13 +157,13 @@ def _describe(thing: Any, where: str) -> dict[str, Any]:
     """The description of an estimator of propense; `where` is what errors call it."""
     name = next((name for name, made in method_classes().items() if made is type(thing)), None)
     if name is None:
-        raise ModelFileError(f"{where} is of the class {type(thing).__name__}, which a model file does not take")
+        raise ModelFileError(f"{where} is of the class {type(thing).__name__}, which cannot be saved")
     parameters = method_parameters(thing, where)
     for argument, value in parameters.items():
         try:
             pack(value, [])
         except ModelFileError as error:
-            raise ModelFileError(f"{argument} of {where} cannot be kept: {error}. Set another {argument}") from None
+            raise ModelFileError(f"{argument} of {where}: {error}. Set another {argument}") from None
     try:
         facts = method_facts(thing, where)
     except AttributeError as error:
@@ -195,12 +195,12 @@ def _build(description: Any, *, fitted: bool = True) -> Any:
         # Nothing is imported by a name that a file gives.
         own = ". If it is a class of your own, import its module first (propense score --method)"
         hint = own if "." in str(name) else ""
-        raise ModelFileError(f"it holds a {str(name)[:80]!r}, which is not part of a model here{hint}")
+        raise ModelFileError(f"it holds a {str(name)[:80]!r}, which this version of propense does not know{hint}")
     if ("fitted" in description) is not fitted:
         raise ModelFileError(f"it holds a {name} that is {'not ' if fitted else ''}fitted")
     unknown = parameters.keys() - signature(made).parameters.keys()
     if unknown:
-        raise ModelFileError(f"{name} has no argument {min(unknown)[:40]!r} here")
+        raise ModelFileError(f"{name} has no parameter {min(unknown)[:40]!r} in this version")
     if name in methods:
         thing = make_method(made, parameters)
         restore_method(thing, description["fitted"])
@@ -215,7 +215,7 @@ def _build(description: Any, *, fitted: bool = True) -> Any:
 
 def _set_requests(thing: Any, requests: Any) -> None:
     if not isinstance(requests, dict) or not requests.keys() <= set(_REQUESTS):
-        raise ModelFileError("it asks for metadata in a way that no model does")
+        raise ModelFileError("its metadata requests are not valid")
     with config_context(enable_metadata_routing=True):
         for method, asked in requests.items():
             getattr(thing, f"set_{method}_request")(**asked)

@@ -101,7 +101,7 @@ def read_file(path: Path) -> bytes:
 def write_file(path: Path, data: bytes) -> None:
     """Write the file whole, or leave what was there before untouched."""
     if not path.parent.is_dir():
-        raise ModelFileError(f"{path} was not written: there is no folder {path.parent}. Make it first.")
+        raise ModelFileError(f"{path} was not written: there is no folder {path.parent}. Create it first.")
     with write_atomically(path, ModelFileError) as partial:
         partial.write_bytes(data)
 
@@ -164,7 +164,7 @@ def _read_arrays(entries: Any, part: bytes) -> list[NDArray[Any]]:
             raise ValueError(f"an array of {size} bytes at {offset} is outside the {len(part)} bytes of arrays")
         array = np.frombuffer(part, dtype, count, offset) if count else np.empty(0, dtype)
         if dtype == np.bool_ and (array.view(np.uint8) > 1).any():
-            raise ValueError("an array of truth values holds other values")
+            raise ValueError("an array of booleans holds other values")
         arrays.append(array.reshape(shape).astype(dtype.newbyteorder("="), order="C", copy=True))
     return arrays
 

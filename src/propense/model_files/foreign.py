@@ -28,7 +28,7 @@ def describe_inner(thing: Any, where: str) -> dict[str, Any]:
 def build_inner(description: Any) -> Any:
     """The classifier of its description."""
     if not isinstance(description, dict) or description.keys() != {"skops", "text"}:
-        raise ModelFileError("it holds a classifier that is not described by its bytes")
+        raise ModelFileError("it holds a classifier without its bytes")
     return load(description["skops"])
 
 
@@ -43,7 +43,8 @@ def dump(thing: Any, where: str, *, without: Any = None) -> NDArray[np.uint8]:
     except (ModelFileError, TypeError) as error:
         reason = str(error).rstrip(".").replace("it holds", f"{where} holds", 1)
         raise ModelFileError(
-            f"{reason}. propense.save lists what it takes; joblib takes any model, but loading its files runs code"
+            f"{reason}. The documentation of propense.save lists what can be saved. joblib saves any model, but "
+            "loading its files runs code"
         ) from None
 
 
@@ -56,7 +57,7 @@ def load(data: Any) -> Any:
     for part in _parts(thing):
         learned, check = _CHECKS.get(type(part).__name__, ("", None))
         if check is not None and learned in vars(part) and not check(part):
-            raise ModelFileError(f"it holds a {type(part).__name__} whose numbers do not belong together")
+            raise ModelFileError(f"it holds a {type(part).__name__} whose fitted numbers are inconsistent")
     return thing
 
 

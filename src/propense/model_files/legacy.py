@@ -70,7 +70,7 @@ def restore(thing: Any, facts: Any, build: Build) -> None:
     for name, value in facts.items():
         if name == "feature_names_in_" or (name in vars(thing) and name != "transformers_"):
             if not _alike(getattr(thing, name, value), value, p):
-                raise ModelFileError(f"{name} of its {type(thing).__name__} is not what it must be")
+                raise ModelFileError(f"{name} of its {type(thing).__name__} is not valid")
             setattr(thing, name, value)
 
 
@@ -116,9 +116,9 @@ def _fit_encoder(encoder: OneHotEncoder, facts: dict[str, Any]) -> None:
     if (grouped is not None) is not enabled or not min(sizes) or max(sizes) * len(sizes) > _MOST_CELLS:
         raise ModelFileError("its OneHotEncoder groups categories against its arguments, or has none or too many")
     if np.dtype(encoder.dtype).kind not in "fiub":
-        raise ModelFileError("its OneHotEncoder makes no numbers")
+        raise ModelFileError("its OneHotEncoder does not produce numbers")
     encoder._validate_params()
-    # Every frequent category occurs once, by its number, and no infrequent one; −1 is no category.
+    # Every frequent category occurs once, by its number, and no infrequent one; −1 is not a category.
     matrix = np.full((max(sizes), len(sizes)), -1)
     for j, some in enumerate(grouped or [None] * len(sizes)):
         frequent = np.delete(np.arange(sizes[j]), np.array(some or [], dtype=np.int64))

@@ -1,4 +1,4 @@
-"""What a method has learned, as plain facts, and a method made from them again."""
+"""The fitted values of a method as plain values, and a method restored from them."""
 
 import math
 from dataclasses import asdict, is_dataclass
@@ -25,7 +25,7 @@ _PREDICTORS = ("posterior", "propensity")
 
 
 def _are_classes(value: Any, p: int) -> bool:
-    """Two different numbers, truth values or words."""
+    """Two different numbers, booleans or strings."""
     if not is_array("biufUOT", 2)(value, p):
         return False
     pair = value.tolist()
@@ -52,7 +52,7 @@ _KINDS = (LogisticPredictor, ProductPredictor, RootPredictor)
 
 
 def method_classes() -> dict[str, type[BasePUClassifier]]:
-    """Every method imported so far, by what a file calls it: the class of ours, the import path of others."""
+    """Every method imported so far, by its name in a file: the class of ours, the import path of others."""
     classes = {method for method, _ in known_methods().values()}
     return {_name(method): method for method in sorted(classes, key=class_path)}
 
@@ -62,7 +62,7 @@ def _name(method: type) -> str:
 
 
 def _expected(method: type[BasePUClassifier]) -> dict[str, Check]:
-    """What a file must say that a method has learned."""
+    """The fitted values of a method that a file must contain."""
     kept = {name: _check(what) for name, what in method.description.keeps.items()}
     return {**_EVERY, **kept}
 
@@ -102,7 +102,7 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
     foreign = [name for name in vars(model) if not name.startswith("_") and name not in known]
     if foreign:
         raise ModelFileError(
-            f"{where} has an attribute {foreign[0]!r} that its class does not keep, and that would be lost. Delete it, "
+            f"{where} has an attribute {foreign[0]!r} that its class does not save, so it would be lost. Delete it, "
             "or pass it in about="
         )
     for name, what in model.description.keeps.items():
@@ -119,11 +119,11 @@ def _predictor_facts(predictor: Predictor, name: str, where: str) -> dict[str, A
     if isinstance(predictor, ClassifierPredictor):
         inner = describe_inner(predictor.classifier, f"the {name} of {where}")
         return {"classifier": inner, "columns": predictor.columns}
-    raise ModelFileError(f"the {name} of {where} is a {type(predictor).__name__}, which a model file does not take")
+    raise ModelFileError(f"the {name} of {where} is a {type(predictor).__name__}, which cannot be saved")
 
 
 def restore_method(model: BasePUClassifier, facts: Any) -> None:
-    """Check what a file says that an estimator has learned, and set it."""
+    """Check the fitted values in a file, and set them."""
     what = type(model).__name__
     if getattr(model, "solver", None) == "lbfgs":
         # A solver of earlier versions, with the same answers.
@@ -155,7 +155,7 @@ def _restore_predictor(made: type, name: str, facts: dict[str, Any], p: int) -> 
     kind: Any = next((kind for kind in _KINDS if kind.__dataclass_fields__.keys() == facts.keys()), None)
     sets: list[Any] = [facts.get(each) for each in ("coef", "other") if each in facts]
     if kind is None or not all(is_array("f", p + 1)(coef, p) for coef in sets):
-        raise ModelFileError(f"the {name} of {made.__name__} is not {p + 1} coefficients")
+        raise ModelFileError(f"the {name} of {made.__name__} does not have {p + 1} coefficients")
     logistic = kind is LogisticPredictor
     if not all(_will_do(coef, certain=name == "propensity" and logistic) for coef in sets):
         raise ModelFileError(f"the {name} of {made.__name__} has coefficients that are not finite")
@@ -176,7 +176,7 @@ def _restore_classifier(name: str, facts: dict[str, Any], p: int) -> Predictor:
         raise ModelFileError(f"the {name} is not a classifier of {p} features or some of them")
     width = p if columns is None else len(columns)
     if not np.array_equal(classifier.classes_, [0, 1]) or classifier.n_features_in_ != width:
-        raise ModelFileError(f"the {name} is a classifier of other classes than 0 and 1, or of other features")
+        raise ModelFileError(f"the {name} is a classifier with classes other than 0 and 1, or for other features")
     return ClassifierPredictor(classifier, columns)
 
 

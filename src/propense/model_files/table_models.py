@@ -24,7 +24,7 @@ def is_table(description: Any) -> bool:
 
 
 def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, Any]]) -> dict[str, Any]:
-    """All that a model of a table is, in plain values."""
+    """A model of a table in plain values."""
     # The numbers of levels are in the columns.
     preparation = {name: value for name, value in vars(model.preparation).items() if name != "levels"}
     return {
@@ -64,7 +64,7 @@ def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:
         (_, numbers), _ = columns["fitted"]["transformers_"]
         imputer, scaler = (part.get("fitted", {}) for _, part in numbers["parameters"]["steps"])
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise ModelFileError("it holds a model of a table that does not prepare its columns") from None
+        raise ModelFileError("it holds a model of a table without a preparation of its columns") from None
     names = {"medians": "statistics_", "marked": "marked", "means": "mean_", "scales": "scale_"}
     facts = {**imputer, **scaler}
     # Without a number there is nothing to impute or scale, and neither part is fitted.
@@ -76,7 +76,7 @@ def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:
 def _build_preparation(schema: Schema, facts: Any) -> Preparation:
     levels = np.array([len(column.levels) for column in schema.columns], dtype=np.int64)
     if not isinstance(facts, dict) or facts.keys() != {"medians", "marked", "means", "scales"}:
-        raise ModelFileError("it holds a model of a table that does not prepare its columns")
+        raise ModelFileError("it holds a model of a table without a preparation of its columns")
     numbers, marked = int((levels == 0).sum()), facts["marked"]
     whole = is_array("iu", None)(marked, 0) and all(0 <= j < numbers for j in marked)
     lengths = {"medians": numbers, "means": numbers + len(marked), "scales": numbers + len(marked)} if whole else {}
@@ -84,7 +84,7 @@ def _build_preparation(schema: Schema, facts: Any) -> Preparation:
         is_array("f", length)(facts[name], 0) and np.isfinite(facts[name]).all() for name, length in lengths.items()
     ]
     if not right or not all(right):
-        raise ModelFileError("it holds a model of a table that prepares other columns than it has")
+        raise ModelFileError("it holds a model of a table whose preparation does not match its columns")
     return Preparation(levels, **facts)
 
 

@@ -120,7 +120,7 @@ def _checked(node: Any, members: dict[str, bytes]) -> Any:
     name = f"{node['__module__']}.{node['__class__']}"
     place = _places().get((node["__loader__"], name))
     if place is None:
-        raise ModelFileError(f"it holds {name[:200]}, which a model file does not take")
+        raise ModelFileError(f"it holds {name[:200]}, which a model file may not contain")
     inner |= {"__module__": place[0], "__class__": place[1]}
     if not _is_sound(inner, members):
         raise ModelFileError(f"it holds a {place[1]} that is not as skops writes it")
@@ -160,4 +160,4 @@ def _check_arguments(name: str, state: dict[str, Any]) -> None:
     for argument in harmless.keys() & state.keys():
         plain = state[argument]["__loader__"] == "JsonNode"
         if not plain or not harmless[argument](json.loads(state[argument]["content"])):
-            raise ModelFileError(f"it holds a {name} whose {argument} a model file does not take")
+            raise ModelFileError(f"it holds a {name} with a value of {argument} that a model file may not contain")

@@ -24,7 +24,7 @@ _RARE = ("float16", "int8", "int16", "uint16", "uint32", "uint64")
 _TYPES: dict[str, Any] = {f"numpy.{name}": np.dtype(name).type for name in (*DTYPES, *_RARE)}
 _TYPES |= {"float": float, "int": int, "bool": bool}
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-# Of an array of strings, whose width may be far above their lengths: a few digits should not take much memory.
+# The most characters of an array of strings: a few digits in the file could otherwise ask for a lot of memory.
 _MOST_CHARACTERS = 1 << 26
 _WORDS = re.compile(r"<U(\d{1,8})")
 
@@ -47,7 +47,7 @@ def pack(value: Any, arrays: Arrays) -> Any:
         return {"dtype": _name(value.dtype), "$number": pack(value.item(), arrays)}
     if type(value) is np.ndarray:
         return _pack_array(value, arrays)
-    raise ModelFileError(f"a value of type {type(value).__name__} is not plain")
+    raise ModelFileError(f"a value of type {type(value).__name__} cannot be saved")
 
 
 def unpack(packed: Any, arrays: Arrays) -> Any:
@@ -69,18 +69,18 @@ def unpack(packed: Any, arrays: Arrays) -> Any:
             raise KeyError
         return read(unpack(inner, arrays) if row else inner, packed, arrays)
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise ModelFileError(f"it holds a value that is not of the kind {tag[:40]!r}") from None
+        raise ModelFileError(f"it holds an invalid value of the kind {tag[:40]!r}") from None
 
 
 def _name(dtype: np.dtype[Any]) -> str:
-    """How a dtype is called in a file."""
+    """The name of a dtype in a file."""
     if dtype.kind == "U":
         return f"<U{dtype.itemsize // 4}"
     if dtype.kind == "T" and not hasattr(dtype, "na_object"):
         return "string"
     if dtype.name in DTYPES or dtype.name in _RARE or dtype.kind == "O":
         return dtype.name
-    raise ModelFileError(f"an array or number of dtype {dtype} is not plain")
+    raise ModelFileError(f"an array or number of dtype {dtype} cannot be saved")
 
 
 def _dtype(name: str, size: int) -> np.dtype[Any]:
@@ -103,7 +103,7 @@ def _pack_array(array: NDArray[Any], arrays: Arrays) -> dict[str, Any]:
     values = array.ravel().tolist()
     for each in values:
         if not (each is None or type(each) in (bool, int, float, str) or isinstance(each, np.generic)):
-            raise ModelFileError(f"an array that holds a value of type {type(each).__name__} is not plain")
+            raise ModelFileError(f"an array with a value of type {type(each).__name__} cannot be saved")
     return {"$values": [pack(each, arrays) for each in values], "dtype": name, "shape": list(array.shape)}
 
 
