@@ -1,7 +1,6 @@
 """Image data sets, represented by the features of a pretrained network."""
 
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +87,7 @@ def embed(images: NDArray[np.float32], network: Any) -> NDArray[np.float32]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     network = network.to(device).eval()
     with torch.no_grad():
-        parts = [network(batch.to(device)).flatten(1).cpu().numpy() for batch in _batches(torch.from_numpy(images))]
+        parts = [network(batch.to(device)).flatten(1).cpu().numpy() for batch in torch.from_numpy(images).split(_BATCH)]
     return np.concatenate(parts)
 
 
@@ -98,11 +97,6 @@ def resnet18() -> Any:
     network = vision.models.resnet18(weights=vision.models.ResNet18_Weights.IMAGENET1K_V1)
     network.fc = torch.nn.Identity()
     return network
-
-
-def _batches(images: Any) -> Iterator[Any]:
-    for start in range(0, len(images), _BATCH):
-        yield images[start : start + _BATCH]
 
 
 def _need(package: str) -> Any:

@@ -11,7 +11,7 @@ from propense.study.summaries import Setting, Summary, average_ranks, duels, win
 __all__ = ["HIGHER_IS_BETTER", "WRITERS", "Grid", "duel_grid", "favourite", "mean_grids", "win_grid"]
 
 
-# Scores of which a higher value is better. Of the others, such as errors and seconds, a lower one is.
+# Scores where higher is better. For the others, such as errors and seconds, lower is better.
 HIGHER_IS_BETTER = ("balanced_accuracy", "accuracy", "auc", "f1")
 
 
@@ -27,7 +27,7 @@ class Grid:
 def mean_grids(summaries: Sequence[Summary], score: str = "balanced_accuracy") -> list[Grid]:
     """One table for each setting, as in the paper: mean ± sd by data set and method, and average ranks in the last row.
 
-    A method with fewer repeats than others has their number after its mean. Only scores of which higher is better have
+    A method with fewer repeats than others has their number after its mean. Only scores where higher is better have
     ranks.
     """
     most = max((each.repeats for each in summaries), default=0)
