@@ -16,6 +16,7 @@ from propense.errors import InvalidOption
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["nonsense://x", "nonsense", "tcp://127.0.0.1:1"])
 def test_a_missing_scheduler_is_an_error_and_leaves_dask_as_it_was(address, monkeypatch):
     monkeypatch.setattr(_cluster, "_PATIENCE", 0.5)

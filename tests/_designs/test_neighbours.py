@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from clouds import CLOUDS, TIES, brute_force, halves, squared_distances
+from conftest import slow_where
 from propense._designs import neighbours
 from propense._designs.neighbours import Best, RowSet, search, unit_of
 from propense._designs.sparse_neighbours import nearest_sparse
@@ -17,7 +18,7 @@ def nearest_dense(X, queries, pool):
     return neighbours.nearest_dense(RowSet(X, queries), RowSet(X, pool))[1]
 
 
-@pytest.fixture(params=["one tile", "many tiles", "many slabs"], autouse=True)
+@pytest.fixture(params=["one tile", *slow_where(bool, ["many tiles", "many slabs"])], autouse=True)
 def tiles(request, monkeypatch):
     if request.param == "many slabs":
         monkeypatch.setattr(neighbours, "_SLAB", 320)

@@ -36,6 +36,7 @@ from propense.errors import (  # noqa: E402
 
 # TM may still be moving after the rounds that it is given.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     # What a cluster leaves behind when it is slow to start or to end is no fault of ours.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -60,7 +61,6 @@ def assert_same(model, plain, X, *, atol=1e-6):
     assert model.label_frequency_ == pytest.approx(plain.label_frequency_, abs=atol)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", [JERM(), JERM(spy_quantile=0.1), KnownPropensity()], ids=str)
 def test_weights_weigh_and_zero_leaves_out(method, problem, rng):
     X, s = problem
@@ -110,7 +110,6 @@ def test_sparse_blocks_stay_sparse(problem):
     np.testing.assert_allclose(model.predict_hidden(blocks).compute(), model.predict_hidden(X))
 
 
-@pytest.mark.slow
 def test_chunks_are_the_users_business(problem):
     X, s = problem
     plain = JERM().fit(X, s)
@@ -309,7 +308,6 @@ def cluster():
         yield client
 
 
-@pytest.mark.slow
 def test_a_cluster_finds_the_same(cluster, problem):
     X, s = problem
     held = da.from_array(X, chunks=(100, 3)).persist()
@@ -319,7 +317,6 @@ def test_a_cluster_finds_the_same(cluster, problem):
     np.testing.assert_allclose(model.predict_hidden(held).compute(), model.predict_hidden(X), atol=1e-12)
 
 
-@pytest.mark.slow
 def test_nothing_the_size_of_the_data_reaches_the_client(cluster, rng, monkeypatch):
     n = 30_000
     X = da.random.default_rng(0).normal(size=(n, 3), chunks=(10_000, 3))
@@ -338,7 +335,6 @@ def test_nothing_the_size_of_the_data_reaches_the_client(cluster, rng, monkeypat
     assert max(sizes) < n / 2
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_does_not_lose_the_fit(cluster, problem, monkeypatch):
     X, s = problem
     sweeps, killed = [], threading.Event()

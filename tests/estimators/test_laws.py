@@ -79,16 +79,15 @@ def test_frames_are_matrices_with_names(method, problem, frame):
     np.testing.assert_allclose(model.predict_proba(named), fit(method, X, s).predict_proba(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("words", [("no", "yes"), (-1, 1), (False, True), ("", "reported")])
-def test_any_two_labels_give_one_model(method, problem, words):
+def test_any_two_labels_give_one_model(method, problem):
     X, s = problem
-    y = np.asarray(words)[s]
-    if type(method).__name__ == "Oracle" and "" in words:
-        pytest.skip("the oracle is told every class")
-    model = fit(clone(method), X, y)
-    plain = fit(method, X, s)
-    assert model.classes_.tolist() == list(words)
-    np.testing.assert_array_equal(model.predict(X) == words[1], plain.predict(X) == 1)
+    plain = fit(clone(method), X, s)
+    spellings = [("no", "yes"), (-1, 1), (False, True), ("", "reported")]
+    # The oracle needs every class: a row without a value has none.
+    for words in spellings[:3] if type(method).__name__ == "Oracle" else spellings:
+        model = fit(clone(method), X, np.asarray(words)[s])
+        assert model.classes_.tolist() == list(words)
+        np.testing.assert_array_equal(model.predict(X) == words[1], plain.predict(X) == 1)
 
 
 def test_predictions_are_one_model(method, problem):

@@ -302,6 +302,7 @@ IMPUTERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("imputer", IMPUTERS, ids=str)
 def test_imputers_fill_alike(problem, kept, imputer, dtype):
@@ -334,6 +335,7 @@ ENCODERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ENCODERS, ids=str)
 def test_encoders_encode_alike(frame, kept, encoder):
     X, s = frame
@@ -391,6 +393,7 @@ CLASSIFIERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda each: type(each).__name__)
 def test_a_classifier_inside_an_estimator_is_kept(problem, kept, classifier):

@@ -354,6 +354,7 @@ NONSENSE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NONSENSE)
 def test_nonsense_in_an_old_file_is_refused(old, tmp_path, watched, name):
     header, part = take_apart(old.read_bytes())
