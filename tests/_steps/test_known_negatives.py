@@ -56,6 +56,7 @@ def said(model):
     return np.concatenate([model.predict_proba(DATA.X)[:, 1], model.predict_propensity(DATA.X), [model.prior_]])
 
 
+@pytest.mark.slow
 def test_nobody_known_changes_no_bit(taking):
     nobody = fit(clone(taking), DATA.X, DATA.labelled, known_negative=np.zeros(600))
     np.testing.assert_array_equal(said(nobody), said(fit(taking, DATA.X, DATA.labelled)))
@@ -72,6 +73,7 @@ def test_every_class_known_is_logistic_regression(taking):
     assert model.label_frequency_ == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "least"),
     [

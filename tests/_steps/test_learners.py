@@ -120,6 +120,7 @@ def test_a_classifier_that_says_0_or_1_breaks_nothing(data):
     assert np.isfinite(model.decision_function(data.X)).all()
 
 
+@pytest.mark.slow
 def test_the_users_classifier_is_left_unfitted(data):
     mine = LogisticRegression()
     model = TM(estimator=mine, propensity_estimator=mine).fit(data.X, data.labelled)
@@ -128,6 +129,7 @@ def test_the_users_classifier_is_left_unfitted(data):
     assert model.estimator_ is not model.propensity_estimator_
 
 
+@pytest.mark.slow
 def test_a_refit_forgets_the_last_kind_of_predictor(data):
     model = TM().fit(data.X, data.labelled)
     assert hasattr(model, "coef_")
@@ -191,6 +193,7 @@ def test_the_propensity_sees_its_own_columns_only(data, model, storage):
     np.testing.assert_array_equal(model.predict_propensity(moved), model.predict_propensity(data.X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", RESTRICTED, ids=str)
 def test_all_columns_named_are_all_columns(data, model):
     named = clone(model).set_params(propensity_features=range(4)).fit(data.X, data.labelled)

@@ -28,6 +28,7 @@ def steep_propensity():
     return make_double_logistic(8000, 4, coef=plain.propensity_coef, propensity_coef=plain.coef, random_state=0)
 
 
+@pytest.mark.slow
 def test_the_steeper_factor_is_called_y(steep_propensity):
     data = make_double_logistic(8000, 4, random_state=0)
     model = JointMLE(random_state=0).fit(data.X, data.labelled)

@@ -33,12 +33,14 @@ def mean_loss(X, s, model):
     return -np.where(s, np.log(chance), np.log1p(-chance)).mean()
 
 
+@pytest.mark.slow
 def test_the_columns_that_matter_are_found(data):
     model = SparseJoint(n_alphas=20, folds=3, random_state=0).fit(*data)
     assert np.flatnonzero(model.coef_).tolist() == [0, 1, 2]
     assert np.flatnonzero(model.propensity_coef_).tolist() == [3, 4]
 
 
+@pytest.mark.slow
 def test_at_the_largest_alpha_all_slopes_are_zero_and_below_it_not(data):
     model = SparseJoint(variant="plain", n_alphas=30, eps=0.3, folds=2, random_state=0).fit(*data)
     assert not model.coefs_path_[0].any()
@@ -152,6 +154,7 @@ def test_a_dear_propensity_has_fewer_slopes(data):
     assert np.abs(dear.propensity_coef_).sum() < np.abs(cheap.propensity_coef_).sum()
 
 
+@pytest.mark.slow
 def test_more_sparse_columns_than_rows(rng):
     n, p = 300, 3000
     X = sp.random_array((n, p), density=0.05, rng=rng, data_sampler=rng.standard_normal, format="csr")

@@ -53,6 +53,7 @@ def test_the_answer_does_not_depend_on_who_computes_it(data, model):
     assert np.abs(ends(alone) - ends(other)).min() > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [JERM(spy_sample=50), LBE(variant="published", max_iter=2)])
 def test_chance_within_a_method_is_seeded_too(estimator, data):
     X, s = data.X[:300], data.labelled[:300]
@@ -225,6 +226,7 @@ def test_every_method_has_intervals(method, data):
     assert found.prior.estimate == pytest.approx(model.prior_, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_share_is_that_of_a_share(data):
     """The oracle's prior is a mean of zeros and ones: a bootstrap every textbook has."""
     model = Oracle().fit(data.X, data.positive)

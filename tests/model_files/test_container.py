@@ -26,6 +26,7 @@ def header(*entries, **more):
     return {"format": FORMAT, "arrays": list(entries), **more}
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(list(DTYPES)).flatmap(lambda name: arrays(name, array_shapes(min_side=0))), max_size=4),
     st.dictionaries(st.text().filter(lambda key: key not in ("arrays", "format")), st.text() | st.integers()),

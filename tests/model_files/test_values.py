@@ -75,6 +75,7 @@ def assert_equal(one, other):
         assert one == other
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_plain_values_come_back_with_their_types(value):
     assert_equal(through_json(value), value)

@@ -8,6 +8,7 @@ from propense.errors import InvalidOption
 from propense.tables import FitOptions
 from propense.tables.scar import run_scar_test
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
 ASKED = FitOptions("reported", scar_test=True)
 
 
