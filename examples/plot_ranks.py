@@ -13,7 +13,7 @@ favour clear positives. If labels depend on something else, :doc:`the order chan
 from matplotlib import pyplot
 
 from propense.plots import RankDisplay
-from propense.study.published import published
+from propense.study.compare import published
 
 RankDisplay.from_summaries(published())
 
