@@ -2,12 +2,13 @@
 
 import gzip
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
 from propense.errors import InvalidTable
-from propense.tables import TableFile, TableWriter
+from propense.tables import TableFile, TableFolder, TableWriter
 
 
 def read(folder, name, data):
@@ -74,6 +75,33 @@ def test_a_file_that_is_not_a_table_is_an_error_on_one_line(tmp_path, name, data
         read(tmp_path, name, data)
     assert "\n" not in str(caught.value)
     assert (tmp_path / name).read_bytes() == data
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "feather"])
+@pytest.mark.parametrize("damaged", ["the end of a text", "the code of a category"])
+def test_an_arrow_file_that_points_outside_its_memory_is_refused(tmp_path, suffix, damaged):
+    texts = pa.array([f"t{i:03}" for i in range(50)])
+    codes = pa.array(np.arange(50) % 2, pa.int32())
+    path = tmp_path / f"t.{suffix}"
+    table = pa.table({"a": texts, "b": pa.DictionaryArray.from_arrays(codes, ["x", "y"])})
+    feather.write_feather(table, path, "uncompressed")
+    column = texts.buffers()[1] if damaged == "the end of a text" else codes.buffers()[1]
+    data, sound = path.read_bytes(), column.to_pybytes()[:200]
+    assert data.count(sound) == 1
+    path.write_bytes(data.replace(sound, sound[:80] + (2**30).to_bytes(4, "little") + sound[84:]))
+    with pytest.raises(InvalidTable, match=rf"t\.{suffix} cannot be read as arrow: .*[Ii]nvalid"):
+        TableFile(path).read()
+
+
+def test_text_of_a_typed_file_must_be_utf8(tmp_path):
+    wrong = pa.array([b"x", b"\xff"]).view(pa.string())
+    parquet.write_table(pa.table({"a": wrong}), tmp_path / "t.parquet")
+    feather.write_feather(pa.table({"a": wrong}), tmp_path / "t.arrow", "uncompressed")
+    for name in ("t.parquet", "t.arrow"):
+        with pytest.raises(InvalidTable, match=f"{name} cannot be read as .*UTF"):
+            TableFile(tmp_path / name).read()
+    with pytest.raises(InvalidTable, match=r"t\.parquet, row group 0, cannot be read: .*UTF"):
+        TableFolder(tmp_path / "t.parquet").read()
 
 
 def test_a_missing_file_and_a_folder_are_errors(tmp_path):

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from propense.errors import InvalidTable, MissingExtra
 
-__all__ = ["SUFFIXES", "TableFile", "TableWriter", "need_arrow"]
+__all__ = ["SUFFIXES", "TableFile", "TableWriter", "first_line", "need_arrow"]
 
 # The format by the end of the file name.
 SUFFIXES = {
@@ -69,7 +69,9 @@ class TableFile:
                 from pyarrow import parquet
 
                 with parquet.ParquetFile(self.path) as file:
-                    yield from file.iter_batches(_ROWS, columns=wanted)
+                    for batch in file.iter_batches(_ROWS, columns=wanted):
+                        batch.validate(full=True)
+                        yield batch
             else:
                 yield from self._arrow_batches(wanted)
 
@@ -166,7 +168,7 @@ class TableFile:
             )
         except self._arrow.ArrowInvalid as error:
             raise InvalidTable(
-                f"{self.path} cannot be read as csv: {_first_line(error)}{self._first_bad_line()}."
+                f"{self.path} cannot be read as csv: {first_line(error)}{self._first_bad_line()}."
             ) from None
 
     def _arrow_batches(self, wanted: list[str]) -> Iterator[Any]:
@@ -174,6 +176,9 @@ class TableFile:
             reader = self._arrow.ipc.open_file(source)
             for number in range(reader.num_record_batches):
                 batch = reader.get_batch(number).select(wanted)
+                # The offsets of texts and the codes of categories are read as they are: in a damaged file they point
+                # outside its memory, and using them would crash the process.
+                batch.validate(full=True)
                 for start in range(0, batch.num_rows, _ROWS):
                     yield batch.slice(start, _ROWS)
 
@@ -187,7 +192,7 @@ class TableFile:
                 f"{self.path}, line {self._undecodable()}, is not UTF-8. Save it as UTF-8, in Excel as 'CSV UTF-8'."
             ) from None
         except (self._arrow.ArrowException, OSError, EOFError) as error:
-            raise InvalidTable(f"{self.path} cannot be read as {self._format}: {_first_line(error)}.") from None
+            raise InvalidTable(f"{self.path} cannot be read as {self._format}: {first_line(error)}.") from None
 
 
 class TableWriter:
@@ -246,7 +251,8 @@ class TableWriter:
         return CSVWriter(self._sink, schema, write_options=options)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error says, on one line and without its last point."""
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import InvalidTable
-from propense.tables.files import TableFile, need_arrow
+from propense.tables.files import TableFile, first_line, need_arrow
 
 __all__ = ["Piece", "TableFolder", "join_tables"]
 
@@ -39,9 +39,11 @@ class Piece:
 
         try:
             with parquet.ParquetFile(self.path) as file:
-                return file.read_row_group(self.group, columns=columns)
+                table = file.read_row_group(self.group, columns=columns)
+            table.validate(full=True)
+            return table
         except (ArrowException, OSError) as error:
-            raise InvalidTable(f"{self.path}, row group {self.group}, cannot be read: {error}") from None
+            raise InvalidTable(f"{self.path}, row group {self.group}, cannot be read: {first_line(error)}.") from None
 
 
 class TableFolder:
