@@ -5,6 +5,7 @@ import os
 import sys
 
 from propense.cli._flags import with_flags
+from propense.cli._printing import harmless
 from propense.errors import PropenseError
 
 __all__ = ["main"]
@@ -26,7 +27,7 @@ def main() -> None:
         app()
     except PropenseError as error:
         # On one line, even if it quotes cells with line breaks.
-        print(f"Error: {' '.join(with_flags(str(error)).split())}", file=sys.stderr)
+        print(f"Error: {harmless(' '.join(with_flags(str(error)).split()))}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)

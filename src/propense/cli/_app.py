@@ -1,17 +1,34 @@
 """The commands and their options."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from propense.cli._datasets import datasets
+from propense.cli._printing import harmless
 from propense.cli._study import study
 from propense.cli._table import fit, inspect, methods, score
 
 __all__ = ["app"]
 
+
+class _Commands(TyperGroup):
+    """The commands, whose usage errors quote arguments, such as the names of files that a shell found."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            # A usage error. Its class is typer's own or click's, depending on the version of typer.
+            if isinstance(getattr(error, "message", None), str):
+                error.message = harmless(error.message)  # type: ignore[attr-defined]
+            raise
+
+
 app = typer.Typer(
     name="propense",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

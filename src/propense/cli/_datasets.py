@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from propense.cli._printing import say
+
 __all__ = ["datasets"]
 
 datasets = typer.Typer(no_args_is_help=True, help="List, describe or download the twenty data sets of the paper.")
@@ -14,9 +16,9 @@ Name = Annotated[str, typer.Argument(help="A name from `propense datasets list`.
 @datasets.command("list")
 def list_datasets() -> None:
     """List the data sets with their sizes, and whether they are on this machine."""
-    from rich.console import Console
     from rich.table import Table
 
+    from propense.cli._console import Console
     from propense.datasets import describe, is_available, names
     from propense.datasets.home import data_home
 
@@ -33,12 +35,9 @@ def list_datasets() -> None:
 @datasets.command("describe")
 def describe_dataset(name: Name) -> None:
     """Describe a data set: size, positives, source, licence and citation."""
-    from rich.console import Console
-
     from propense.datasets import describe
 
     entry = describe(name)
-    console = Console(soft_wrap=True)
     for label, value in (
         ("name", f"{entry.name} ({entry.title} in the paper)"),
         ("rows", f"{entry.n}, {entry.positives} positive: {entry.rule}"),
@@ -47,7 +46,7 @@ def describe_dataset(name: Name) -> None:
         ("licence", entry.licence),
         ("citation", entry.citation),
     ):
-        console.print(f"{label:>9}  {value}", highlight=False, markup=False)
+        say(f"{label:>9}  {value}")
 
 
 @datasets.command("fetch")
@@ -58,9 +57,9 @@ def fetch(
     ] = None,
 ) -> None:
     """Download data sets that are not yet on this machine, into PROPENSE_DATA or the user's cache."""
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
+    from propense.cli._console import Console
     from propense.datasets import describe, load, names
 
     wanted = names_wanted or [name for name in names() if not describe(name).images]
@@ -71,4 +70,4 @@ def fetch(
             task = progress.add_task(name, total=None)
             data = load(name, progress=lambda size, task=task: progress.update(task, completed=size))  # type: ignore[misc]
             progress.update(task, total=1, completed=1, visible=False)
-            progress.console.print(f"{name}: {data.source}", highlight=False, soft_wrap=True)
+            progress.console.print(f"{name}: {data.source}", soft_wrap=True)

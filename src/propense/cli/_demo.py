@@ -4,13 +4,13 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from propense.cli._console import Console
 from propense.errors import DoubtfulFit
 from propense.estimators import JERM, Naive, Oracle, PUClassifier
 from propense.labelling import simulate
@@ -121,4 +121,4 @@ def show_demo(demo: Demo) -> None:
     hits = sum(finding.positive for finding in demo.findings)
     console.print(f"{hits} of these {len(demo.findings)} rows are malignant.")
     for note in demo.notes:
-        console.print(f"Note: {note}", highlight=False, markup=False)
+        console.print(f"Note: {note}")

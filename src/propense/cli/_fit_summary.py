@@ -1,9 +1,10 @@
 """What `propense fit` prints."""
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from propense.cli._console import Console
+from propense.cli._printing import harmless, say
 from propense.estimators import PUClassifier
 from propense.tables import Grouping, TableFit
 
@@ -15,22 +16,22 @@ _SHOWN, _NAMED = 5, 12
 
 def show_fit(found: TableFit, name: str) -> None:
     """Print the columns, the estimates of the method and the naive baseline, under-labelled groups and notes."""
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Console()
     label = "" if found.model is None else f" ({found.model.label})"
-    console.print(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
+    say(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
     for kind, words in (("number", "numbers"), ("truth", "true/false"), ("category", "categories")):
         names = [column.name for column in found.schema.columns if column.kind == kind]
         if names:
             shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-            console.print(f"  {words}: {shown}")
-    console.print(_estimates(found))
-    console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_))
+            say(f"  {words}: {shown}")
+    console.print(_estimates(found), soft_wrap=True)
+    console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_), soft_wrap=True)
     if isinstance(found.estimator, PUClassifier):
-        console.print(str(found.estimator.diagnosis_))
+        say(*str(found.estimator.diagnosis_).splitlines())
     if found.scar is not None:
-        console.print(f"Labels at random? {found.scar} {found.scar.rows:,} rows were tested.")
+        say(f"Labels at random? {found.scar} {found.scar.rows:,} rows were tested.")
     for note in found.notes:
-        console.print(f"Note: {note}")
+        say(f"Note: {note}")
 
 
 def _estimates(found: TableFit) -> Table:
@@ -60,7 +61,7 @@ def _under_labelled(groupings: list[Grouping], overall: float) -> Table:
         groups = sorted((g for g in grouping.groups if g.positives >= 1), key=lambda g: g.frequency)
         if len(groups) > 1:
             least, most = groups[0], groups[-1]
-            names = [Text(words, overflow="ellipsis") for words in (grouping.column, least.name, most.name)]
+            names = [Text(harmless(words), overflow="ellipsis") for words in (grouping.column, least.name, most.name)]
             table.add_row(names[0], names[1], _percent(least.frequency), names[2], _percent(most.frequency))
     return table
 

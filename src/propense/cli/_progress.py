@@ -2,9 +2,9 @@
 
 import time
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from propense.cli._console import Console
 from propense.study import Cell, Record, RunProgress
 
 __all__ = ["ProgressBar"]

@@ -1,6 +1,7 @@
 """`propense study`: run a plan, show its progress, and read its results."""
 
 import csv
+import io
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from propense._files import write_atomically
+from propense.cli._printing import harmless, say
 from propense.errors import InvalidOption, LedgerError, MissingExtra
 
 if TYPE_CHECKING:
@@ -46,8 +48,7 @@ def run_study(
     ] = None,
 ) -> None:
     """Run the experiments that are not in the ledger yet. Stop at any time; the same command continues."""
-    from rich.console import Console
-
+    from propense.cli._console import Console
     from propense.cli._progress import ProgressBar
     from propense.study import Ledger
     from propense.study import run as run_cells
@@ -76,7 +77,6 @@ def run_study(
     console.print(
         f"{progress.done} of {progress.total} records, {progress.failed} failed: {_ledger_path(plan, ledger)}",
         soft_wrap=True,
-        markup=False,
     )
     if progress.failed:
         console.print("propense study status lists the failures; --retry repeats them.")
@@ -86,8 +86,9 @@ def run_study(
 @study.command("status")
 def status(plan: Plan, ledger: LedgerFile = None) -> None:
     """Show how many records there are, how many are missing, and what failed."""
-    from rich.console import Console
     from rich.table import Table
+
+    from propense.cli._console import Console
 
     what = _read(plan)
     rows = _rows(plan, ledger, what, needed=False)
@@ -104,7 +105,7 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
     failed_rows = [row for row in rows if row["error"]]
     for row in failed_rows[:_SHOWN]:
         cell = f"{row['dataset']} {row['mechanism']} {row['frequency']} {row['method']} {row['repeat']}"
-        console.print(f"{cell}: {row['error']}", markup=False, soft_wrap=True)
+        console.print(f"{cell}: {row['error']}", soft_wrap=True)
     if len(failed_rows) > _SHOWN:
         console.print(f"And {len(failed_rows) - _SHOWN} more: propense study export lists them all.")
 
@@ -172,7 +173,7 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
     what = _read(plan)
     differences = compare(summarise(_rows(plan, ledger, what)), published_methods(what))
     for sentence in caveats(what):
-        print(f"Note: {sentence}", file=sys.stderr)
+        print(f"Note: {harmless(sentence)}", file=sys.stderr)
     if not differences:
         raise LedgerError(f"The paper has no results for the experiments of {plan}.")
     if form == "csv":
@@ -195,7 +196,7 @@ def report(
     what = _read(plan)
     out = plan.with_suffix(".html") if out is None else out
     render(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}")).write(out)
-    print(out)
+    say(str(out))
 
 
 def _read(plan: Path) -> "Study":
@@ -240,16 +241,16 @@ def _rows(plan: Path, ledger: Path | None, what: "Study", *, needed: bool = True
 
 
 def _show(grids: "Sequence[Grid]") -> None:
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
+    from propense.cli._console import Console
+
     for grid in grids:
-        shown = Table(title=escape(grid.title))
+        shown = Table(title=grid.title)
         for column in grid.head:
-            shown.add_column(escape(column), justify="left" if column == grid.head[0] else "right")
+            shown.add_column(column, justify="left" if column == grid.head[0] else "right")
         for line in grid.lines:
-            shown.add_row(*map(escape, line))
+            shown.add_row(*line)
         Console().print(shown)
 
 
@@ -273,7 +274,12 @@ def _write_parquet(rows: list[dict[str, Any]], out: Path) -> None:
 @contextmanager
 def _stream(out: Path | None) -> Iterator[TextIO]:
     if out is None:
-        yield sys.stdout
+        if not sys.stdout.isatty():
+            yield sys.stdout
+            return
+        text = io.StringIO()
+        yield text
+        say(*text.getvalue().removesuffix("\n").split("\n"))
         return
     with write_atomically(out, InvalidOption) as path, path.open("w", newline="", encoding="utf-8") as file:
         yield file

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from propense.cli._flags import with_flags
+from propense.cli._printing import say
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def fit(
     found = replace(found, notes=[with_flags(note) for note in found.notes])
     written = _write_fit(found, table, model, report)
     show_fit(found, table.name)
-    print(*written, sep="\n")
+    say(*written)
 
 
 def score(
@@ -137,9 +138,9 @@ def score(
     ] = None,
 ) -> None:
     """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from propense.cli._console import Console
     from propense.tables import TableFile, score_file
 
     if method is not None:
@@ -155,15 +156,15 @@ def score(
             fitted, source, out, top=top, decimal=decimal, progress=lambda rows: bar.update(task, completed=rows)
         )
     words = f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label})"
-    print(f"{words}, about {done.positives - done.labelled:,.0f} of the others expected to be positive.")
+    say(f"{words}, about {done.positives - done.labelled:,.0f} of the others expected to be positive.")
     if fitted.label.column not in source.columns:
-        print(f"The table has no column {fitted.label.column!r}, so every row is treated as unlabelled.")
+        say(f"The table has no column {fitted.label.column!r}, so every row is treated as unlabelled.")
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
-        print(f"Note: {words}. They are treated as its most frequent category.")
+        say(f"Note: {words}. They are treated as its most frequent category.")
     if top is not None:
-        print(f"About {done.hits:,.1f} of the {done.listed:,} rows listed are expected to be positive.")
-    print(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
+        say(f"About {done.hits:,.1f} of the {done.listed:,} rows listed are expected to be positive.")
+    say(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
 
 
 def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")]) -> None:
@@ -176,9 +177,9 @@ def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model f
         facts["kinds"] = {name: "true/false" if kind == "truth" else kind for name, kind in facts["kinds"].items()}
     for name, value in facts.items():
         if value not in (None, [], {}):
-            print(f"{_FACTS.get(name, name) + ':':<20} {_in_words(value)}")
+            say(f"{_FACTS.get(name, name) + ':':<20} {_in_words(value)}")
     for doubt in doubts:
-        print(f"Note: {doubt}")
+        say(f"Note: {doubt}")
 
 
 def methods(
@@ -188,13 +189,13 @@ def methods(
     ] = None,
 ) -> None:
     """List the methods by the names that propense fit and study plans use, or describe one of them."""
-    from rich.console import Console
     from rich.table import Table as Shown
 
+    from propense.cli._console import Console
     from propense.estimators import known_methods
     from propense.estimators._description import summary
 
-    console = Console(markup=False, highlight=False)
+    console = Console()
     if name is not None:
         console.print(*_describe_method(name), sep="\n")
         return
@@ -223,7 +224,7 @@ def _describe_method(name: str) -> list[str]:
         "reference": reference(method),
     }
     lines = [f"{words}: {value}".replace(": \n", ":\n") for words, value in facts.items() if value]
-    return [f"{name} ({method.__name__}): {summary(method).replace('`', '')}", *lines]
+    return "\n".join([f"{name} ({method.__name__}): {summary(method).replace('`', '')}", *lines]).splitlines()
 
 
 def _find_method(name: str) -> Any:
