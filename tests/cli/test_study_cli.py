@@ -17,7 +17,7 @@ from command import call
 from conftest import data_home
 from propense.cli import _progress
 from propense.cli._progress import ProgressBar
-from propense.study import Record, RunProgress
+from propense.study import Ledger, Record, RunProgress, Study
 
 PLAN = """
 datasets = ["wdbc"]
@@ -132,6 +132,26 @@ def test_an_estimator_next_to_the_plan_is_found(tmp_path):
     assert (tmp_path / "other.db").exists()
     status = propense_process("study", "status", *where, cwd=tmp_path)
     assert "12 of 12 records" in status.stdout, status.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["status", "table", "compare", "report", "export"])
+def test_a_plan_is_read_without_running_any_of_it(tmp_path, command):
+    """Neither what it names nor what lies next to it."""
+    for module in ("mine", "matplotlib", "csv", "secrets"):
+        (tmp_path / f"{module}.py").write_text("from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n")
+    methods = (
+        '"naive", "mine.Mine", { class = "mine.Other" }, { class = "os.system", parameters = { command = "touch x" } }'
+    )
+    (tmp_path / "plan.toml").write_text(PLAN.replace('"oracle", "naive", "pglin"', methods))
+    study = Study.from_toml(tmp_path / "plan.toml")
+    with Ledger(tmp_path / "plan.ledger") as ledger:
+        for cell in study.cells():
+            ledger.write(cell, Record(balanced_accuracy=0.5, seconds=1.0))
+    (tmp_path / "elsewhere").mkdir()
+    result = propense_process("study", command, "../plan.toml", cwd=tmp_path / "elsewhere")
+    assert result.returncode == 0, result.stderr
+    assert not [*tmp_path.rglob("*.ran"), *tmp_path.rglob("x")]
 
 
 @pytest.mark.slow

@@ -95,8 +95,7 @@ WRONG_PLANS = {
     'mechanisms = ["S9"]': "no mechanism 'S9'",
     "frequencies = [1.5]": "frequency 1.5",
     'methods = ["svm"]': "no method 'svm'",
-    'methods = [{ class = "no.such.Thing" }]': "cannot be created from 'no.such.Thing'",
-    'methods = [{ class = "propense.Naive", parameters = { colour = 1 } }]': "unexpected keyword",
+    'methods = ["propense.fit"]': "propense.fit' cannot be imported",
     'methods = [{ name = "x" }]': "a method is a name, or a table",
     'methods = [{ class = "propense.Naive", parameters = 3 }]': "a method is a name, or a table",
     'methods = ["tm", "tm"]': "hold a value twice",
@@ -124,10 +123,49 @@ def test_an_empty_plan_and_a_plan_from_a_word_processor_are_read(tmp_path):
         Study.from_toml(tmp_path / "plan.toml")
     (tmp_path / "plan.toml").write_bytes(b"\xef\xbb\xbf" + PLAN.replace("stiff", "réglé").encode())
     assert Study.from_toml(tmp_path / "plan.toml").methods[1].name == "réglé"
+
+
+WRONG_METHODS = {
+    '{ class = "os.system", parameters = { command = "touch run" } }': "it is not a scikit-learn classifier",
+    '"os.getcwd"': "it is not a scikit-learn classifier",
+    '{ class = "pathlib.Path" }': "it is not a scikit-learn classifier",
+    '{ class = "sklearn.preprocessing.StandardScaler" }': "it is not a scikit-learn classifier",
+    '{ class = "no.such.Thing" }': "ModuleNotFoundError: No module named 'no'",
+    '{ class = "Thing" }': "ValueError: Empty module name",
+    '{ class = "propense.Naive", parameters = { colour = 1 } }': "unexpected keyword",
+    '{ class = "broken.Thing" }': "ZeroDivisionError",
+    '{ class = "leaving.Thing" }': "SystemExit: 0",
+}
+
+
+@pytest.mark.parametrize("method", WRONG_METHODS)
+def test_only_classifiers_are_created_and_the_others_refused_before_a_run(tmp_path, monkeypatch, method):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.py").write_text("1 / 0\n")
-    (tmp_path / "plan.toml").write_text(PLAN.replace("propense.Naive", "broken.Thing"))
-    with pytest.raises(InvalidPlan, match=r"cannot be created from 'broken\.Thing': ModuleNotFoundError"):
-        Study.from_toml(tmp_path / "plan.toml")
+    (tmp_path / "leaving.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "plan.toml").write_text(
+        f'datasets = ["wdbc"]\nmechanisms = ["S1"]\nfrequencies = [0.5]\nmethods = ["oracle", {method}]\n'
+    )
+    study = Study.from_toml(tmp_path / "plan.toml")
+    with Ledger(tmp_path / "l.db") as ledger:
+        with pytest.raises(InvalidPlan, match=rf"cannot be created from '.*': .*{WRONG_METHODS[method]}"):
+            run(study, ledger)
+        assert ledger.rows() == []
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("path", ["sklearn.svm.SVC", "sklearn.model_selection.GridSearchCV", "forwards.Forwards"])
+def test_every_kind_of_classifier_is_one(tmp_path, monkeypatch, path):
+    """Also those whose probabilities depend on a parameter, or are another's."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "forwards.py").write_text(
+        "from sklearn.base import BaseEstimator, ClassifierMixin\n\n\nclass Forwards(ClassifierMixin, BaseEstimator):\n"
+        "    def fit(self, X, y):\n        return self\n\n    def __getattr__(self, name):\n"
+        "        raise AttributeError(name)\n"
+    )
+    parameters = (("estimator", None), ("param_grid", {})) if "Grid" in path else ()
+    assert type(Method("one", path, parameters).make()).__name__ == path.rpartition(".")[2]
 
 
 @pytest.mark.parametrize("name", ["paper", "tabular", "images", "quick", "figures"])

@@ -54,6 +54,8 @@ def run_study(
     from propense.study import run as run_cells
 
     what = _read(plan)
+    # Python files next to the plan can be imported, for methods of the user. Only this command imports them.
+    sys.path.insert(0, str(plan.resolve().parent))
     for name in again or []:
         _check_method("--again", name, what)
     console = Console(stderr=True)
@@ -200,10 +202,8 @@ def report(
 
 
 def _read(plan: Path) -> "Study":
-    """The plan; Python files next to it can be imported, for methods of the user."""
     from propense.study import Study
 
-    sys.path.insert(0, str(plan.resolve().parent))
     return Study.from_toml(plan)
 
 

@@ -62,6 +62,9 @@ def run(
     -------
     RunProgress
     """
+    for method in study.methods:
+        # A method that cannot be created is refused here, once and before anything is measured.
+        method.make()
     with ledger.running():
         done, failed = ledger.keys(failed=False), ledger.keys(failed=True)
         cells = list(study.cells())
