@@ -1,5 +1,7 @@
 """Files that appear whole or not at all."""
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,13 +16,21 @@ __all__ = ["write_atomically"]
 def write_atomically(target: Path, failure: type[PropenseError]) -> Iterator[Path]:
     """Yield a path to write to, then move it to `target`; after an error `target` is as it was before.
 
-    An OSError, other than one of our own, is raised again as a `failure`.
+    The file that a link points to is replaced, and not the link. A replaced file passes on its permissions. A device or
+    a pipe is not replaced. An OSError, other than one of our own, is raised again as a `failure`.
     """
     try:
-        with TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
+        real = Path(os.path.realpath(target))
+        mode = target.stat().st_mode if target.exists() else None
+        # A link that points to itself, and what a name in /dev/fd points to, do not exist under their real path.
+        if real.is_symlink() or (mode is not None and not (stat.S_ISREG(mode) and real.exists())):
+            raise failure(f"{target} is not a regular file, so it is not overwritten. Give the name of a file.")
+        with TemporaryDirectory(dir=real.parent, prefix=".partial-") as folder:
             path = Path(folder) / target.name
             yield path
-            path.replace(target)
+            if mode is not None:
+                path.chmod(stat.S_IMODE(mode))
+            path.replace(real)
     except PropenseError:
         raise
     except OSError as error:

@@ -215,6 +215,22 @@ def refused(arguments, *words):
         assert word in err
 
 
+def test_an_output_is_a_regular_file_and_stays_as_private_as_it_was(folder, tmp_path):
+    table, model = folder / "clinic.csv", folder / "m.propense"
+    os.mkfifo(tmp_path / "pipe.csv")
+    for option in ("--model", "--report"):
+        refused(["fit", table, *FIT, option, tmp_path / "pipe.csv"], f"{option} {tmp_path}", "is not a regular file")
+    refused(["score", table, "--model", model, "--out", tmp_path / "pipe.csv"], "--out", "is not a regular file")
+    assert (tmp_path / "pipe.csv").is_fifo()
+    private, link = tmp_path / "private.csv", tmp_path / "link.csv"
+    private.touch(0o600)
+    link.symlink_to(private)
+    assert call("score", table, "--model", model, "--out", link).returncode == 0
+    assert link.is_symlink()
+    assert private.stat().st_mode & 0o777 == 0o600
+    assert "posterior" in private.read_text()
+
+
 def test_wrong_options_are_errors(folder, tmp_path):
     table, model, out = folder / "clinic.csv", folder / "m.propense", tmp_path / "o.csv"
     refused(["fit", table, "--label", "told"], "clinic.csv", "'told'", "--label")

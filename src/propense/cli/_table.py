@@ -286,6 +286,8 @@ def _keep_apart(read: list[Path], written: dict[str, Path | None]) -> None:
     for option, path in wanted.items():
         if path.is_dir():
             raise InvalidOption(f"{option} {path} is a folder. Give the name of a file.")
+        if path.exists() and not path.is_file():
+            raise InvalidOption(f"{option} {path} is not a regular file. Give the name of a file.")
         if not path.parent.is_dir():
             raise InvalidOption(f"{option} {path}: there is no folder {path.parent}.")
         if path.exists() and any(each.exists() and path.samefile(each) for each in read):
