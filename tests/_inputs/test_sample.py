@@ -296,3 +296,60 @@ def test_nothing_the_size_of_the_data_stays_on_the_model(rng):
     sizes = {name: np.size(value) for name, value in vars(model).items() if name.endswith("_")}
     assert sizes.pop("spies_") <= s.sum()
     assert max(sizes.values()) <= 100
+
+
+def broken(X, kind):
+    """X as a sparse matrix whose indices are wrong; making one is not an error in SciPy."""
+    form = kind.split()[0]
+    out = sp.coo_matrix(X).asformat(form)
+    if kind == "csr short indptr":
+        out.indptr = out.indptr[:-1]
+    elif kind.endswith("unordered indptr"):
+        out.indptr[2:4] = out.indptr[3:1:-1].copy()
+    elif kind.endswith("indptr beyond the values"):
+        out.indptr[-1] = 10**6
+    elif kind.endswith("indptr from 3"):
+        out.indptr[0] = 3
+    elif kind.endswith("few values"):
+        out.data = out.data[:10]
+    else:
+        index = out.col if form == "coo" else out.indices
+        index[7] = int(kind.split()[1])
+    return out
+
+
+BROKEN = [
+    *(f"{form} {index}" for form in ("csr", "csc", "bsr", "coo") for index in (-5, 10**6)),
+    "csr short indptr",
+    *(f"{form} unordered indptr" for form in ("csr", "csc", "bsr")),
+    *(f"{form} indptr beyond the values" for form in ("csr", "csc", "bsr")),
+    *(f"{form} indptr from 3" for form in ("csr", "csc", "bsr")),
+    *(f"{form} few values" for form in ("csr", "csc")),
+]
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_damaged_sparse_matrix_is_refused_before_compiled_code_reads_it(problem, kind):
+    X, s = problem
+    model = Naive().fit(X, s)
+    for use in (lambda X: JERM().fit(X, s), model.predict_proba):
+        with pytest.raises(InvalidFeatures, match=r"X is a damaged sparse matrix: .* Build it again"):
+            use(broken(X, kind))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_a_sparse_matrix_of_any_form_is_read_and_left_as_it_was(problem, form):
+    X, s = problem
+    given = sp.coo_array(X).asformat(form)
+    np.testing.assert_allclose(Naive().fit(given, s).coef_, Naive().fit(X, s).coef_, rtol=1e-9)
+    assert given.format == form
+    np.testing.assert_array_equal(given.toarray(), X)
+
+
+def test_an_index_outside_a_list_of_lists_is_found_too(problem):
+    X, s = problem
+    given = sp.lil_array(X)
+    given.rows[3][1] = 77
+    with pytest.raises(InvalidFeatures, match=r"the column index 77, but its columns are numbered 0 to 2"):
+        Naive().fit(given, s)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._inputs.labels import Gaps, missing_values
-from propense._inputs.reader import LARGEST, invalid_entries
+from propense._inputs.reader import LARGEST, check_places, invalid_entries
 
 __all__ = [
     "BlockOfX",
@@ -50,6 +50,8 @@ class BlockOfX:
         return block.to_numpy(dtype=self.dtype, na_value=np.nan)
 
     def summary(self, block: Any) -> FeatureSummary:
+        if sp.issparse(block):
+            check_places(block)
         entries = block.data if sp.issparse(block) else block
         # NaN, inf and values that are too large show in the extremes, which take no memory to find.
         if entries.size == 0 or max(float(entries.max()), -float(entries.min())) < LARGEST:

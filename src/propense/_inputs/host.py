@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import LARGEST, check_length, find_invalid, invalid_entries
+from propense._inputs.reader import LARGEST, check_length, check_places, find_invalid, invalid_entries
 from propense._maths.arrays import Vector, to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
@@ -29,6 +29,9 @@ class HostReader:
                 f"X is sparse, but a classifier inside this {type(estimator).__name__} accepts only dense features. "
                 "Pass X.toarray(), or another estimator or propensity_estimator."
             )
+        if sp.issparse(X):
+            # Before scikit-learn converts X: SciPy's compiled code trusts the indices.
+            check_places(X)
         try:
             features = validate_data(
                 estimator,
@@ -42,6 +45,8 @@ class HostReader:
             )
         except ValueError as error:
             raise InvalidFeatures(str(error)) from None
+        if sp.issparse(features) and features is not X:
+            check_places(features)
         _check_finite(estimator, features)
         return features
 

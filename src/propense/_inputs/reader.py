@@ -2,16 +2,19 @@
 
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from propense._inputs.labels import LabelReader
 from propense._maths.arrays import Rows, namespace
 from propense.errors import InvalidFeatures, InvalidInput, InvalidOption
 
-__all__ = ["LARGEST", "Reader", "check_length", "find_invalid", "invalid_entries", "refuse_classifiers"]
+__all__ = ["LARGEST", "Reader", "check_length", "check_places", "find_invalid", "invalid_entries", "refuse_classifiers"]
 
 # Sums of squares of smaller numbers stay well within float64.
 LARGEST = 1e100
+
+_REBUILD = "Build it again, for example from its rows, columns and values with scipy.sparse.coo_array."
 
 
 class Reader(Protocol):
@@ -37,6 +40,44 @@ def check_length(features: Any, length: int, error_type: type[InvalidInput]) -> 
     """Raise if an array has not one entry per row."""
     if length != features.shape[0]:
         raise error_type(f"Found input variables with inconsistent numbers of samples: [{features.shape[0]}, {length}]")
+
+
+def check_places(X: Any) -> None:
+    """Raise if an index of a SciPy sparse matrix points outside it: SciPy would read and write foreign memory."""
+    if X.ndim != 2 or X.format not in ("csr", "csc", "bsr", "coo"):
+        return
+    rows, columns = X.shape
+    if X.format == "coo":
+        _check_indices("row", X.row, rows, len(X.data))
+        _check_indices("column", X.col, columns, len(X.data))
+        return
+    lines, kind, count = (columns, "row", rows) if X.format == "csc" else (rows, "column", columns)
+    if X.format == "bsr":
+        lines, kind, count = rows // X.blocksize[0], "block column", columns // X.blocksize[1]
+    ends = X.indptr
+    if len(ends) != lines + 1 or ends[0] != 0 or bool((ends[1:] < ends[:-1]).any()):
+        raise InvalidFeatures(
+            f"X is a damaged sparse matrix: its indptr must be {lines + 1} numbers that ascend from 0. {_REBUILD}"
+        )
+    if ends[-1] > min(len(X.indices), len(X.data)):
+        raise InvalidFeatures(
+            f"X is a damaged sparse matrix: its indptr ends at {ends[-1]}, but there are {len(X.indices)} indices and "
+            f"{len(X.data)} values. {_REBUILD}"
+        )
+    _check_indices(kind, X.indices[: ends[-1]], count, int(ends[-1]))
+
+
+def _check_indices(kind: str, indices: NDArray[np.integer[Any]], count: int, entries: int) -> None:
+    if len(indices) != entries:
+        raise InvalidFeatures(
+            f"X is a damaged sparse matrix: it has {len(indices)} {kind} indices for {entries} values. {_REBUILD}"
+        )
+    if entries and not 0 <= indices.min() <= indices.max() < count:
+        wrong = indices[int(((indices < 0) | (indices >= count)).argmax())]
+        raise InvalidFeatures(
+            f"X is a damaged sparse matrix: it has the {kind} index {wrong}, but its {kind}s are numbered 0 to "
+            f"{count - 1}. {_REBUILD}"
+        )
 
 
 def find_invalid(entries: Any, size: int) -> tuple[int, tuple[int, int], bool]:
