@@ -65,7 +65,7 @@ def socket_name(tmp_path):
 
 def refuse(target):
     with (
-        pytest.raises(InvalidTable, match=f"{target.name} is not a regular file, so it is not overwritten"),
+        pytest.raises(InvalidTable, match=f"{target.name} was not written: it is not a regular file"),
         write_atomically(target, InvalidTable),
     ):
         pytest.fail("this is not a file to write")

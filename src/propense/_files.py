@@ -24,7 +24,7 @@ def write_atomically(target: Path, failure: type[PropenseError]) -> Iterator[Pat
         mode = target.stat().st_mode if target.exists() else None
         # A link that points to itself, and what a name in /dev/fd points to, do not exist under their real path.
         if real.is_symlink() or (mode is not None and not (stat.S_ISREG(mode) and real.exists())):
-            raise failure(f"{target} is not a regular file, so it is not overwritten. Give the name of a file.")
+            raise failure(f"{target} was not written: it is not a regular file. Give the name of a file.")
         with TemporaryDirectory(dir=real.parent, prefix=".partial-") as folder:
             path = Path(folder) / target.name
             yield path
