@@ -113,8 +113,8 @@ def normalise_decimals(table: Any, names: Collection[str], decimal: str | None) 
     """A table or batch with decimal points in the named columns, if the decimal sign is a comma."""
     if decimal != ",":
         return table
-    every = table.schema.names
-    columns = [with_points(table.column(name)) if name in names else table.column(name) for name in every]
+    every, wanted = table.schema.names, set(names)
+    columns = [with_points(table.column(name)) if name in wanted else table.column(name) for name in every]
     return type(table).from_arrays(columns, names=every)
 
 

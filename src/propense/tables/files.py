@@ -3,9 +3,12 @@
 import csv
 import gzip
 import io
+import itertools
 import re
+import zlib
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +28,8 @@ SUFFIXES = {
 }
 # Bytes of text, and rows of the other formats, per batch: tens of megabytes as numbers.
 _BLOCK, _ROWS = 4 << 20, 1 << 16
+# Characters of a line: a row may extend over two blocks, but not three.
+_LONGEST = 2 * _BLOCK
 _SEPARATORS = ",;\t|"
 
 
@@ -86,62 +91,87 @@ class TableFile:
     def _read_names(self) -> list[str]:
         with self._naming_the_file():
             names = self._csv_names() if self._format == "csv" else self._typed_names()
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
         if twice is not None:
             raise InvalidTable(f"{self.path} has two columns called {twice!r}. Rename one of them.")
         return names
 
     def _csv_names(self) -> list[str]:
         # Only the first line is read here; errors further down are found when the rows are read.
-        with self._open_text() as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
-            first = ""
-            self._head = 0
-            for line in file:
-                self._head += 1
-                first += line
-                # Blank lines are skipped; Excel writes sep=; before the names; a quoted name may contain a line break.
-                if not first.strip("\ufeff\r\n ") or first.lower().lstrip("\ufeff").startswith("sep="):
-                    first = "\ufeff" * first.startswith("\ufeff")
-                elif first.count('"') % 2 == 0 or len(first) > _BLOCK:
-                    break
-        self.marked = first.startswith("\ufeff")
-        text = first.lstrip("\ufeff")
+        first: list[str] = []
+        quotes = length = self._head = 0
+        for line in self._lines():
+            self._head += 1
+            if not first:
+                self.marked |= line.startswith("\ufeff")
+                line = line.lstrip("\ufeff")
+                # Blank lines are skipped; Excel writes sep=; before the names.
+                if not line.strip("\r\n ") or line.lower().startswith("sep="):
+                    continue
+            first.append(line)
+            quotes, length = quotes + line.count('"'), length + len(line)
+            # A quoted name may contain a line break.
+            if quotes % 2 == 0 or length > _BLOCK:
+                break
+        text = "".join(first)
         if not text.strip():
             raise InvalidTable(f"{self.path} is empty: the first line must contain the column names.")
         bare = re.sub('"[^"]*"', "", text)
         self.separator = max(_SEPARATORS, key=bare.count)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.separator)
+        problem = None
         try:
-            names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.separator))
-            return [" ".join(name.split()) for name in names]
+            names = next(reader)
         except csv.Error as error:
-            raise InvalidTable(f"{self.path}: the first line, the column names, cannot be read: {error}.") from None
+            problem = str(error)
+        if quotes % 2 and (problem or reader.line_num == len(first)):
+            problem = 'a quotation mark (") is not closed'
+        if problem:
+            raise InvalidTable(f"{self.path}: the first line, the column names, cannot be read: {problem}.")
+        # A quotation mark inside a name, as in 5", opens nothing: the lines after it are rows.
+        self._head -= len(first) - reader.line_num
+        return [" ".join(name.split()) for name in names]
 
     def _open_text(self) -> Any:
         return gzip.open(self.path, "rb") if self.path.name.endswith(".gz") else self.path.open("rb")
 
+    def _lines(self, errors: str = "strict") -> Iterator[str]:
+        """The lines of a text file; one that is too long is an error.
+
+        A small compressed file may hold a line that would fill the memory.
+        """
+        with self._open_text() as raw, io.TextIOWrapper(raw, encoding="utf-8", errors=errors, newline="") as file:
+            for number in itertools.count(1):
+                line = file.readline(_LONGEST)
+                if not line:
+                    return
+                if len(line) == _LONGEST:
+                    raise InvalidTable(
+                        f"{self.path}, line {number}, is longer than {_LONGEST:,} characters, too long for a row of a "
+                        "table. Check that the file is a table."
+                    )
+                yield line
+
     def _undecodable(self) -> int:
         """The number of the first line that is not UTF-8."""
-        with self._open_text() as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    line.decode("utf-8")
-                except UnicodeDecodeError:
-                    return number
-        return 1
+        number = 0
+        with suppress(EOFError, OSError, zlib.error):
+            for number, line in enumerate(self._lines("surrogateescape"), 1):  # noqa: B007
+                if not _is_decoded(line):
+                    break
+        return number
 
     def _first_bad_line(self) -> str:
         """The first line with the wrong number of cells, if Python's reader finds it."""
-        with self._open_text() as file:
-            lines = (line.decode("utf-8") for line in file)
-            reader = csv.reader(lines, delimiter=self.separator)
-            try:
-                for row in reader:
-                    if row and reader.line_num > self._head and len(row) != len(self.columns):
-                        return f" (line {reader.line_num}: {len(row)} cells under {len(self.columns)} names)"
-            except UnicodeDecodeError:
-                return f" (line {reader.line_num + 1} is not UTF-8)"
-            except (csv.Error, EOFError, OSError):
-                pass
+        reader = csv.reader(self._lines("surrogateescape"), delimiter=self.separator)
+        try:
+            for row in reader:
+                if not all(map(_is_decoded, row)):
+                    return f" (line {reader.line_num} is not UTF-8)"
+                if row and reader.line_num > self._head and len(row) != len(self.columns):
+                    return f" (line {reader.line_num}: {len(row)} cells under {len(self.columns)} names)"
+        except (csv.Error, EOFError, OSError, zlib.error):
+            pass
         return ""
 
     def _typed_names(self) -> list[str]:
@@ -187,11 +217,13 @@ class TableFile:
         """Raise errors of the reader again with the name of the file."""
         try:
             yield
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            if self._format != "csv":
+                raise InvalidTable(f"{self.path} cannot be read as {self._format}: {first_line(error)}.") from None
             raise InvalidTable(
                 f"{self.path}, line {self._undecodable()}, is not UTF-8. Save it as UTF-8, in Excel as 'CSV UTF-8'."
             ) from None
-        except (self._arrow.ArrowException, OSError, EOFError) as error:
+        except (self._arrow.ArrowException, OSError, EOFError, zlib.error) as error:
             raise InvalidTable(f"{self.path} cannot be read as {self._format}: {first_line(error)}.") from None
 
 
@@ -249,6 +281,11 @@ class TableWriter:
             self._sink.write("\ufeff".encode())
         options = WriteOptions(delimiter=self._separator, quoting_style="needed", include_header=True)
         return CSVWriter(self._sink, schema, write_options=options)
+
+
+def _is_decoded(text: str) -> bool:
+    """Whether a text has no byte that was escaped because it is not UTF-8."""
+    return text.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in text)
 
 
 def first_line(error: Exception) -> str:

@@ -90,7 +90,8 @@ class Schema:
 
     def check(self, names: Sequence[str], where: str) -> None:
         """Raise an error if a column is missing."""
-        missing = [name for name in self.names if name not in names]
+        found = set(names)
+        missing = [name for name in self.names if name not in found]
         if missing:
             shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
             raise InvalidTable(f"{where} does not have these columns, which the model needs: {shown}.")
