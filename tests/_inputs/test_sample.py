@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propense import JERM, LBE, JointMLE, Naive, Oracle
+from propense import JERM, LBE, JointMLE, Naive, Oracle, PUClassifier
 from propense.errors import (
     InvalidFeatures,
     InvalidLabels,
@@ -353,3 +353,34 @@ def test_an_index_outside_a_list_of_lists_is_found_too(problem):
     given.rows[3][1] = 77
     with pytest.raises(InvalidFeatures, match=r"the column index 77, but its columns are numbered 0 to 2"):
         Naive().fit(given, s)
+
+
+@pytest.mark.parametrize("size", [1e153, 1e-162, 1e308, 5e-324], ids=str)
+@pytest.mark.parametrize("estimator", [JERM, Naive, LBE, JointMLE, PUClassifier], ids=lambda each: each.__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_huge_and_tiny_weights_give_finite_answers(problem, estimator, size):
+    X, s = problem
+    model = estimator().fit(X, s, sample_weight=np.full(len(s), size))
+    near = estimator().fit(X, s, sample_weight=np.full(len(s), 1e130 if size > 1 else 1e-130))
+    assert 0.0 <= model.prior_ <= 1.0
+    np.testing.assert_allclose(model.prior_, near.prior_, rtol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X), near.predict_proba(X), rtol=1e-5, atol=1e-6)
+
+
+def test_weights_beyond_float64_count_as_the_same_weights_within(problem):
+    X, s = problem
+    weights = np.arange(len(s)) % 3 + 1.0
+    large = [Naive(ridge=0.0).fit(X, s, sample_weight=weights * 2.0**k) for k in (380, 400, 600, 1000)]
+    for model in large[1:]:
+        np.testing.assert_array_equal(model.coef_, large[0].coef_)
+        assert model.prior_ == large[0].prior_
+
+
+def test_weights_that_cannot_be_added_in_float64_are_refused(problem):
+    X, s = problem
+    for low, words in ((5e-324, "The largest sample_weight is 1e\\+308"), (1e-170, "e-171 of the total sample_weight")):
+        weights = np.where(s == 1, low, 1e308 if low == 5e-324 else 1.0)
+        with pytest.raises(InvalidWeights, match=words):
+            JERM().fit(X, s, sample_weight=weights)
+    with pytest.raises(InvalidWeights, match="The labelled rows have 1 of the total sample_weight"):
+        JERM().fit(X, s, sample_weight=np.where(s == 1, 1.0, 1e-20))

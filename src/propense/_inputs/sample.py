@@ -1,5 +1,6 @@
 """The only validation: what a user passes to fit or predict is read once, here."""
 
+import math
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,12 @@ from propense.errors import (
 )
 
 __all__ = ["Sample", "read_features", "read_sample"]
+
+# The largest weight is kept between 2⁻⁴⁰⁰ and 2⁴⁰⁰, so that squares of sums of weights stay within float64. Weights as
+# large or as small as that decide alone, or the ridge does: what they are exactly changes no digit.
+_MOST_DOUBLINGS = 400
+# The square of a smaller weight is 0 in float64, or close to it.
+_LEAST_WEIGHT = 2.0**-530
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,8 @@ def read_sample(
             raise NoLabelledInstances(f"No row of the labelled class {classes[1]} has a sample_weight above 0.")
         if bool(sample.labelled.all()):
             raise NoUnlabelledInstances(f"No row of the unlabelled class {classes[0]} has a sample_weight above 0.")
+    if sample.weights is not None:
+        _check_balance(sample)
     if sample.negative is not None and not bool(sample.negative.any()):
         sample = replace(sample, negative=None)
     return sample, classes
@@ -208,7 +217,27 @@ def _read_weights(reader: Reader, sample_weight: Any, features: Any) -> Any:
         raise InvalidWeights(
             "sample_weight is zero for every row; at least one labelled and one unlabelled row need a positive weight."
         )
-    return weights
+    largest = float(weights.max())
+    doublings = math.frexp(largest)[1]
+    if abs(doublings) <= _MOST_DOUBLINGS:
+        return weights
+    # A power of two changes no digit of a weight.
+    scaled = weights * 2.0 ** (math.copysign(_MOST_DOUBLINGS, doublings) - doublings)
+    if bool(((weights > 0) & (scaled == 0)).any()):
+        raise InvalidWeights(
+            f"The largest sample_weight is {largest:g}, and others are so much smaller that float64 cannot add them to "
+            "it. Leave out those rows, or divide the large weights."
+        )
+    return scaled
+
+
+def _check_balance(sample: Sample) -> None:
+    share, largest = sample.mean(sample.labelled), float((sample.weights * sample.labelled).max())
+    if share == 1.0 or largest < _LEAST_WEIGHT:
+        raise InvalidWeights(
+            f"The labelled rows have {share:g} of the total sample_weight, and the unlabelled rows the rest: one of "
+            "the two is too small for float64. Choose weights that are more alike."
+        )
 
 
 def _read_propensity(reader: Reader, propensity: Any, features: Any, labelled: Any) -> Any:
