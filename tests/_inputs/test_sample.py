@@ -384,3 +384,19 @@ def test_weights_that_cannot_be_added_in_float64_are_refused(problem):
             JERM().fit(X, s, sample_weight=weights)
     with pytest.raises(InvalidWeights, match="The labelled rows have 1 of the total sample_weight"):
         JERM().fit(X, s, sample_weight=np.where(s == 1, 1.0, 1e-20))
+
+
+HUGE = {"array": np.asarray, "list": lambda X: X.tolist(), "frame": lambda X: pd.DataFrame(X, columns=list("abc"))}
+
+
+@pytest.mark.parametrize("kind", HUGE)
+def test_a_whole_number_beyond_float64_is_found(problem, kind):
+    X, s = problem
+    huge = HUGE[kind](bad(X.astype(object), 10**400))
+    with pytest.raises(InvalidFeatures, match=r"X contains a number beyond float64, .*, at row 7, column 1\. Scale"):
+        JERM().fit(huge, s)
+    with pytest.raises(InvalidFeatures, match="beyond float64"):
+        Naive().fit(HUGE[kind](X), s).predict(huge)
+    for weights in (10**400, bad(X.astype(object), 10**400)[:, 1]):
+        with pytest.raises(InvalidWeights, match="sample_weight contains a number beyond float64"):
+            JERM().fit(X, s, sample_weight=weights)

@@ -1,7 +1,7 @@
 """Reading Dask arrays and data frames: each block is checked where it is, and only a summary comes to the client."""
 
-import math
 import numbers
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -71,8 +71,8 @@ class DaskReader:
         self, name: str, title: str, values: Any, features: da.Array, error_type: type[InvalidInput]
     ) -> da.Array:
         if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
-            if not math.isfinite(values):
-                raise error_type(f"{name} is {values}; it must be finite.")
+            if not abs(values) <= sys.float_info.max:
+                raise error_type(f"{name} must be a finite number that float64 can hold, at most 1.8e308 in size.")
             return hold(da.full(features.shape[0], float(values), chunks=features.chunks[:1]))
         if library_of(values) != "dask":
             return _chunked(features, HostReader().read_numbers(name, title, values, features, error_type))

@@ -43,6 +43,8 @@ class HostReader:
                 ensure_all_finite=False,
                 ensure_min_samples=2 if reset else 1,
             )
+        except OverflowError:
+            raise InvalidFeatures(f"X {_beyond_float(X)} Scale the column.") from None
         except ValueError as error:
             raise InvalidFeatures(str(error)) from None
         if sp.issparse(features) and features is not X:
@@ -61,6 +63,8 @@ class HostReader:
             values = np.full(features.shape[0], values)
         try:
             out = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+        except OverflowError:
+            raise error_type(f"{name} {_beyond_float(values)}") from None
         except ValueError as error:
             raise error_type(str(error)) from None
         if out.ndim != 1:
@@ -71,6 +75,19 @@ class HostReader:
     def keep(self, mask: Any, *arrays: Any) -> list[Any]:
         rows = np.flatnonzero(mask)
         return [rows, *(None if array is None else array[rows] for array in arrays)]
+
+
+def _beyond_float(values: Any) -> str:
+    """What is wrong with values that float64 cannot hold, and where the first of them is."""
+    for place, value in np.ndenumerate(np.asarray(values, dtype=object)):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            continue
+        except OverflowError:
+            names = ", ".join(f"{name} {number}" for name, number in zip(("row", "column"), place, strict=False))
+            return f"contains a number beyond float64, which ends at 1.8e308, at {names}."
+    return "contains a number beyond float64, which ends at 1.8e308."
 
 
 def _check_finite(estimator: Any, features: Any) -> None:
