@@ -65,14 +65,14 @@ def table(keys=None, **content):
     return node("DictNode", "builtins.dict", content=content, key_types=keys or types)
 
 
-def with_function(hostile):
+def with_function(hostile, more=()):
     """A fitted FunctionTransformer in a pipeline, with something else for its function."""
     schema, members = taken_apart(
         skops.io.dumps(Pipeline([("functiontransformer", FunctionTransformer(np.abs).fit(X)), ("naive", None)]))
     )
     step = schema["content"]["content"]["steps"]["content"][0]["content"][1]
     step["content"]["content"]["func"] = hostile
-    return put_together(schema, members)
+    return put_together(schema, {**members, **dict(more)})
 
 
 COMMAND = plain("touch touched")
@@ -260,6 +260,9 @@ ARRAYS = {
     "too long": arrays_with(lambda member: member + b"\0"),
     "an array larger than the file": arrays_with(lambda member: member.replace(b"(3,)", b"(9**9,)")),
     "a huge array": arrays_with(lambda member: BOMB),
+    "a huge array of nothing": arrays_with(
+        lambda member: saved(np.zeros(0)).replace(b"<f8", b"|V0").replace(b"(0,), }" + b" " * 7, b"(99999999,), }")
+    ),
     "a compressed archive": put_together(
         *taken_apart(skops.io.dumps(StandardScaler().fit(X))), compression=zipfile.ZIP_DEFLATED
     ),
@@ -273,6 +276,26 @@ ARRAYS = {
 def test_arrays_and_archives_that_are_not_as_skops_writes_them_are_refused(in_a_file, watched, name):
     path = in_a_file(ARRAYS[name])
     with watched(), pytest.raises(ModelFileError, match="cannot be loaded"):
+        load(path)
+
+
+def many_from_one():
+    """A thousand arrays that name the same 64 KiB of the file."""
+    schema, members = taken_apart(skops.io.dumps([np.zeros(2**13)]))
+    schema["content"] *= 1000
+    return with_function({key: each for key, each in schema.items() if key != "protocol"}, members)
+
+
+MEMORY = {
+    "many arrays of one file": many_from_one(),
+    "a wide dtype": arrays_with(lambda member: saved(np.zeros(0, "<U67108864"))),
+}
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_arrays_may_not_announce_more_than_a_file_of_its_size_may_take(in_a_file, watched, name):
+    path = in_a_file(MEMORY[name])
+    with watched(), pytest.raises(ModelFileError, match="its arrays would take"):
         load(path)
 
 

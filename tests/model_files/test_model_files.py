@@ -414,6 +414,19 @@ def test_nonsense_under_a_right_digest_is_refused(written, tmp_path, watched, na
         load(path)
 
 
+@pytest.mark.parametrize("where", ["model", "about"])
+def test_many_wide_strings_do_not_take_memory_that_the_file_does_not_account_for(written, tmp_path, watched, where):
+    """Each further 57 bytes bought 4 MiB here, and 256 MiB where they asked for that."""
+    header, part = take_apart(written.read_bytes())
+    wide = [{"$values": ["a"], "dtype": "<U1048576", "shape": [1]}] * 64
+    (header if where == "about" else estimator(header)["parameters"])["about" if where == "about" else "ridge"] = wide
+    path = tmp_path / "m.propense"
+    path.write_bytes(sign(header, part))
+    for read in (inspect, *[load] * (where == "model")):
+        with watched(), pytest.raises(ModelFileError, match="its arrays would take 268435456 bytes"):
+            read(path)
+
+
 JUNK = st.recursive(
     st.none()
     | st.booleans()

@@ -167,7 +167,6 @@ NONSENSE = [
     {"$values": [1, 300], "dtype": "int8", "shape": [2]},
     {"$values": ["1"], "dtype": "int8", "shape": [1]},
     {"$values": [[1]], "dtype": "object", "shape": [1]},
-    {"$values": ["a"] * 100, "dtype": "<U99999999", "shape": [100]},
     float("1e999"),
 ]
 
@@ -176,3 +175,21 @@ NONSENSE = [
 def test_nonsense_is_refused(packed):
     with pytest.raises(ModelFileError, match="it holds"):
         unpack(packed, [np.zeros(2)])
+
+
+WIDE = {
+    "words": {"$values": ["a"], "dtype": "<U65536", "shape": [1]},
+    "no words": {"$values": [], "dtype": "<U65536", "shape": [0]},
+    "a word": {"$number": "a", "dtype": "<U65536"},
+}
+
+
+@pytest.mark.parametrize("kind", WIDE)
+def test_strings_may_be_as_wide_together_as_a_file_of_its_size_may_make_them(kind):
+    """Each alone is 256 KiB."""
+    unpack([WIDE[kind]] * 4, [])
+    with pytest.raises(ModelFileError, match="its arrays would take 1310720 bytes; in a file of 0 bytes"):
+        unpack([WIDE[kind]] * 5, [])
+    unpack({"a": [WIDE[kind]] * 5}, [], 2**14)
+    with pytest.raises(ModelFileError, match="its arrays would take"):
+        unpack({"a": {"$tuple": [WIDE[kind]] * 10}}, [], 2**14)

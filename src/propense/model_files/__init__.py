@@ -77,7 +77,7 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
         data = to_bytes(header, arrays)
         # What could not be read back is not written.
         contents = from_bytes(data, "it")
-        build_model(unpack(contents.header.get("model"), contents.arrays))
+        build_model(unpack(contents.header.get("model"), contents.arrays, contents.size))
     write_file(path, data)
 
 
@@ -108,7 +108,7 @@ def load(path: str | Path) -> Any:
 
     contents = from_bytes(read_file(Path(path)), str(path))
     with _as_ours(f"{path} cannot be loaded", _advice(contents.header)):
-        return build_model(unpack(contents.header.get("model"), contents.arrays))
+        return build_model(unpack(contents.header.get("model"), contents.arrays, contents.size))
 
 
 def inspect(path: str | Path) -> dict[str, Any]:
@@ -139,8 +139,9 @@ def inspect(path: str | Path) -> dict[str, Any]:
     contents = from_bytes(data, str(path))
     header = contents.header
     with _as_ours(f"{path} cannot be read", _advice(header)):
-        facts = summarise(unpack(header.get("model"), contents.arrays))
-        written, versions, about = header["written"], header["versions"], unpack(header["about"], [])
+        facts = summarise(unpack(header.get("model"), contents.arrays, contents.size))
+        written, versions = header["written"], header["versions"]
+        about = unpack(header["about"], [], contents.size)
         if not isinstance(written, str) or not all(isinstance(each, str) for each in versions.values()):
             raise ModelFileError("it does not say when it was written, or with which versions")
     return {

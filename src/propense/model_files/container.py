@@ -24,7 +24,17 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import ModelFileError
 
-__all__ = ["ADVICE", "DTYPES", "FORMAT", "Contents", "from_bytes", "read_file", "to_bytes", "write_file"]
+__all__ = [
+    "ADVICE",
+    "DTYPES",
+    "FORMAT",
+    "Contents",
+    "check_memory",
+    "from_bytes",
+    "read_file",
+    "to_bytes",
+    "write_file",
+]
 
 FORMAT = 1
 ADVICE = "Fit the model again, or ask for a new copy of the file."
@@ -37,14 +47,17 @@ _LENGTH = struct.Struct("<Q")
 _START = len(_MAGIC) + _LENGTH.size
 _DIGEST = hashlib.sha256().digest_size
 _MOST_DIMENSIONS = 8
+# The memory that values may take whose size a file only announces: this much, and so many bytes for each of its own.
+_ALLOWANCE, _PER_BYTE = 1 << 20, 32
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: the header without its table of arrays, and the arrays by number."""
+    """What a file holds: the header without its table of arrays, the arrays by number, and its size in bytes."""
 
     header: dict[str, Any]
     arrays: list[NDArray[Any]]
+    size: int
 
 
 def to_bytes(header: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
@@ -75,7 +88,14 @@ def from_bytes(data: bytes, name: str) -> Contents:
         arrays = _read_arrays(entries, data[end:-_DIGEST])
     except (ValueError, OverflowError, MemoryError) as error:
         raise ModelFileError(f"{name} cannot be read: {error}. {ADVICE}") from None
-    return Contents(header, arrays)
+    return Contents(header, arrays, len(data))
+
+
+def check_memory(announced: int, size: int) -> None:
+    """Raise an error if what a file of `size` bytes announces would take more memory than such a file may."""
+    most = _ALLOWANCE + _PER_BYTE * size
+    if announced > most:
+        raise ModelFileError(f"its arrays would take {announced} bytes; in a file of {size} bytes they may take {most}")
 
 
 def read_file(path: Path) -> bytes:

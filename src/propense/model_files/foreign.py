@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 
 from propense.errors import MissingExtra, ModelFileError
 from propense.model_files.checks import is_count
-from propense.model_files.trusted import check_schema, trusted_names
+from propense.model_files.container import check_memory
+from propense.model_files.trusted import announced, check_schema, trusted_names
 
 __all__ = ["build_inner", "describe_inner", "dump", "load"]
 
@@ -100,6 +101,7 @@ def _checked(data: bytes) -> bytes:
             raise ModelFileError("it holds a part of scikit-learn that is compressed, or larger than the file")
         members = {entry.filename: archive.read(entry) for entry in entries}
     schema = check_schema(json.loads(members.pop("schema.json")), members)
+    check_memory(announced(schema, members), len(data))
     out = io.BytesIO()
     with ZipFile(out, "w") as archive:
         for name, member in {**members, "schema.json": json.dumps(schema).encode()}.items():

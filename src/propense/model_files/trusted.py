@@ -18,7 +18,7 @@ import numpy as np
 
 from propense.errors import ModelFileError
 
-__all__ = ["check_schema", "trusted_names"]
+__all__ = ["announced", "check_schema", "trusted_names"]
 
 _ESTIMATORS = {
     "sklearn.calibration": "CalibratedClassifierCV _CalibratedClassifier _SigmoidCalibration",
@@ -109,6 +109,29 @@ def check_schema(schema: Any, members: dict[str, bytes]) -> Any:
     return _checked(schema, members)
 
 
+def announced(node: Any, members: dict[str, bytes]) -> int:
+    """How many bytes the arrays of a checked schema take; one file may be named by any number of them."""
+    if isinstance(node, list):
+        return sum(announced(each, members) for each in node)
+    if not isinstance(node, dict):
+        return 0
+    inner = sum(announced(each, members) for each in node.values())
+    if node.get("__loader__") != "NdArrayNode" or node["type"] != "numpy":
+        return inner
+    # An empty array stands for its dtype, which may be of any width.
+    member = members[node["file"]]
+    return inner + max(len(member), _read_array_header(member)[1].itemsize)
+
+
+def _read_array_header(member: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """The shape and the dtype of an array in NumPy's format, and how many bytes follow."""
+    stream = io.BytesIO(member)
+    first = np.lib.format.read_magic(stream) == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    return shape, dtype, len(member) - stream.tell()
+
+
 def _checked(node: Any, members: dict[str, bytes]) -> Any:
     if isinstance(node, list):
         return [_checked(each, members) for each in node]
@@ -135,13 +158,10 @@ def _is_sound(node: dict[str, Any], members: dict[str, bytes]) -> bool:
         types = node["key_types"]
         return types["__loader__"] == "ListNode" and all(each["__loader__"] == "TypeNode" for each in types["content"])
     if kind == "NdArrayNode" and node["type"] == "numpy":
-        # A file of NumPy's, of the length that it announces.
-        stream = io.BytesIO(members[node["file"]])
-        first = np.lib.format.read_magic(stream) == (1, 0)
-        read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(stream)
-        left = len(stream.getvalue()) - stream.tell()
-        return not dtype.hasobject and math.prod(shape) * dtype.itemsize == left
+        # A file of NumPy's, of the length that it announces. Items of no bytes would be as many as it likes.
+        shape, dtype, left = _read_array_header(members[node["file"]])
+        count = math.prod(shape)
+        return not dtype.hasobject and count * dtype.itemsize == left and (dtype.itemsize > 0 or not count)
     if kind == "ObjectNode":
         state = node.get("content", {"__loader__": "JsonNode", "content": "null"})
         if state["__loader__"] != "DictNode":

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import ModelFileError
-from propense.model_files.container import DTYPES
+from propense.model_files.container import DTYPES, check_memory
 
 __all__ = ["pack", "unpack"]
 
@@ -24,8 +24,6 @@ _RARE = ("float16", "int8", "int16", "uint16", "uint32", "uint64")
 _TYPES: dict[str, Any] = {f"numpy.{name}": np.dtype(name).type for name in (*DTYPES, *_RARE)}
 _TYPES |= {"float": float, "int": int, "bool": bool}
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-# The most characters of an array of strings: a few digits in the file could otherwise ask for a lot of memory.
-_MOST_CHARACTERS = 1 << 26
 _WORDS = re.compile(r"<U(\d{1,8})")
 
 
@@ -50,10 +48,27 @@ def pack(value: Any, arrays: Arrays) -> Any:
     raise ModelFileError(f"a value of type {type(value).__name__} cannot be saved")
 
 
-def unpack(packed: Any, arrays: Arrays) -> Any:
-    """The value of its JSON; each array is taken from `arrays` once and leaves an empty place there."""
+def unpack(packed: Any, arrays: Arrays, size: int = 0) -> Any:
+    """The value of its JSON in a file of `size` bytes; each array is taken from `arrays` once."""
+    check_memory(_announced(packed), size)
+    return _unpack(packed, arrays)
+
+
+def _announced(packed: Any) -> int:
+    """How many bytes the arrays of strings take: a few digits in the file announce any width."""
     if isinstance(packed, list):
-        return [unpack(each, arrays) for each in packed]
+        return sum(map(_announced, packed))
+    if not isinstance(packed, dict):
+        return 0
+    words = _WORDS.fullmatch(str(packed.get("dtype")))
+    own = 4 * int(words[1]) if words else 0
+    values = packed.get("$values")
+    return own * max(1, len(values) if isinstance(values, list) else 0) + sum(map(_announced, packed.values()))
+
+
+def _unpack(packed: Any, arrays: Arrays) -> Any:
+    if isinstance(packed, list):
+        return [_unpack(each, arrays) for each in packed]
     # 1e999 is JSON, and infinite to Python.
     if isinstance(packed, float) and not math.isfinite(packed):
         raise ModelFileError("it holds a number too large for float64")
@@ -61,13 +76,13 @@ def unpack(packed: Any, arrays: Arrays) -> Any:
         return packed
     tag = next((key for key in packed if key.startswith("$")), None)
     if tag is None:
-        return {key: unpack(each, arrays) for key, each in packed.items()}
+        return {key: _unpack(each, arrays) for key, each in packed.items()}
     read = _READERS.get(tag)
     try:
         inner, row = packed[tag], isinstance(packed[tag], list)
         if read is None or packed.keys() != {tag, *_MORE.get(tag, ())} or row is not (tag in _ROWS):
             raise KeyError
-        return read(unpack(inner, arrays) if row else inner, packed, arrays)
+        return read(_unpack(inner, arrays) if row else inner, packed, arrays)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise ModelFileError(f"it holds an invalid value of the kind {tag[:40]!r}") from None
 
@@ -83,10 +98,9 @@ def _name(dtype: np.dtype[Any]) -> str:
     raise ModelFileError(f"an array or number of dtype {dtype} cannot be saved")
 
 
-def _dtype(name: str, size: int) -> np.dtype[Any]:
-    """The dtype of that name, for an array of that size."""
-    words = _WORDS.fullmatch(name)
-    if words and int(words[1]) * size <= _MOST_CHARACTERS:
+def _dtype(name: str) -> np.dtype[Any]:
+    """The dtype of that name."""
+    if _WORDS.fullmatch(name):
         return np.dtype(name)
     if name == "string":
         return np.dtypes.StringDType()
@@ -121,7 +135,7 @@ def _slice(ends: Any, packed: Any, arrays: Arrays) -> slice:
 
 
 def _number(value: Any, packed: Any, arrays: Arrays) -> Any:
-    dtype, value = _dtype(packed["dtype"], 1), unpack(value, arrays)
+    dtype, value = _dtype(packed["dtype"]), _unpack(value, arrays)
     if dtype.kind == "O" or not _fits(value, dtype.kind):
         raise ValueError
     return dtype.type(value)
@@ -135,7 +149,7 @@ def _array(number: Any, packed: Any, arrays: Arrays) -> NDArray[Any]:
 
 
 def _values(values: Any, packed: Any, arrays: Arrays) -> NDArray[Any]:
-    shape, dtype = packed["shape"], _dtype(packed["dtype"], len(values))
+    shape, dtype = packed["shape"], _dtype(packed["dtype"])
     whole = isinstance(shape, list) and all(type(each) is int and each >= 0 for each in shape)
     if not whole or math.prod(shape) != len(values) or not all(_fits(each, dtype.kind) for each in values):
         raise ValueError
@@ -163,7 +177,7 @@ _READERS: dict[str, Callable[[Any, Any, Arrays], Any]] = {
     "$array": _array,
     "$values": _values,
     "$slice": _slice,
-    "$dtype": lambda name, packed, arrays: _dtype(name, 1),
+    "$dtype": lambda name, packed, arrays: _dtype(name),
     "$type": lambda name, packed, arrays: _TYPES[name],
 }
 # Kinds that hold a list, and the keys that a kind has in addition to its own.
