@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propense import JERM, LBE, JointMLE, Naive, Oracle, PUClassifier
+from propense import JERM, LBE, JointMLE, Naive, Oracle, PUClassifier, SparseJoint, intervals, scar_test
 from propense.errors import (
     InvalidFeatures,
     InvalidLabels,
@@ -400,3 +400,26 @@ def test_a_whole_number_beyond_float64_is_found(problem, kind):
     for weights in (10**400, bad(X.astype(object), 10**400)[:, 1]):
         with pytest.raises(InvalidWeights, match="sample_weight contains a number beyond float64"):
             JERM().fit(X, s, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"), [(JERM, "ridge"), (JERM, "tol"), (PUClassifier, "shrinkage"), (SparseJoint, "alpha")]
+)
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_an_option_beyond_float64_is_named(problem, estimator, name, digits):
+    with pytest.raises(
+        InvalidOption, match=rf"{name}=a whole number of about {digits + 1} digits, .* must be a number"
+    ):
+        estimator(**{name: 10**digits}).fit(*problem)
+
+
+def test_more_repetitions_than_can_be_held_are_refused(problem):
+    model = Naive().fit(*problem)
+    for name, use in {
+        "n_alphas": lambda: SparseJoint(n_alphas=10**20).fit(*problem),
+        "n_starts": lambda: JointMLE(n_starts=10**20).fit(*problem),
+        "n_simulations": lambda: scar_test(*problem, n_simulations=10**20),
+        "n_resamples": lambda: intervals(model, *problem, n_resamples=10**20),
+    }.items():
+        with pytest.raises(InvalidOption, match=rf"{name}=10{{20}}\b.*must be a whole number from \d to 1000000"):
+            use()

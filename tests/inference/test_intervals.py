@@ -287,7 +287,7 @@ def test_too_many_failures_are_told(rng, monkeypatch):
     [
         ({"how": "jackknife"}, "how='jackknife': must be one of 'bootstrap', 'sandwich'"),
         ({"confidence": 95}, "confidence=95: must be a number above 0 and below 1"),
-        ({"n_resamples": 0}, "n_resamples=0: must be a whole number ≥ 1"),
+        ({"n_resamples": 0}, "n_resamples=0: must be a whole number from 1 to 1000000"),
         ({"random_state": "x"}, "random_state='x': must be None, a whole number"),
     ],
 )

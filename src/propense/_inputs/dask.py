@@ -71,7 +71,9 @@ class DaskReader:
         self, name: str, title: str, values: Any, features: da.Array, error_type: type[InvalidInput]
     ) -> da.Array:
         if isinstance(values, numbers.Real) or (isinstance(values, np.ndarray) and values.ndim == 0):
-            if not abs(values) <= sys.float_info.max:
+            # Not by math.isfinite, which converts a whole number to a float first.
+            size: Any = abs(values)
+            if not size <= sys.float_info.max:
                 raise error_type(f"{name} must be a finite number that float64 can hold, at most 1.8e308 in size.")
             return hold(da.full(features.shape[0], float(values), chunks=features.chunks[:1]))
         if library_of(values) != "dask":

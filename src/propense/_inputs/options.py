@@ -46,7 +46,7 @@ class Number:
         if value is None:
             return self.optional
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        return real and self.low <= value <= self.high and value < math.inf
+        return real and self.low <= value <= self.high and _is_finite(value)
 
     def __str__(self) -> str:
         bounds = f"a number ≥ {self.low:g}" if self.high == math.inf else f"a number from {self.low:g} to {self.high:g}"
@@ -55,18 +55,21 @@ class Number:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number of at least `low`, or None if `optional`."""
+    """A whole number of at least `low` and, if it is given, at most `high`, or None if `optional`."""
 
     optional: bool = False
     low: int = 1
+    high: int | None = None
 
     def allows(self, value: Any) -> bool:
         if value is None:
             return self.optional
-        return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= self.low
+        whole = not isinstance(value, bool) and isinstance(value, numbers.Integral)
+        return whole and self.low <= int(value) and (self.high is None or int(value) <= self.high)
 
     def __str__(self) -> str:
-        return f"a whole number ≥ {self.low}" + (" or None" if self.optional else "")
+        bounds = f"≥ {self.low}" if self.high is None else f"from {self.low} to {self.high}"
+        return f"a whole number {bounds}" + (" or None" if self.optional else "")
 
 
 @dataclass(frozen=True)
@@ -115,4 +118,20 @@ def check_options(estimator: Any, options: dict[str, Option]) -> None:
     for name, option in options.items():
         value = getattr(estimator, name)
         if not option.allows(value):
-            raise InvalidOption(f"{type(estimator).__name__}({name}={value!r}): {name} must be {option}.")
+            raise InvalidOption(f"{type(estimator).__name__}({name}={_shown(value)}): {name} must be {option}.")
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether float64 can hold a number; a whole number may be finite and too large for it."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _shown(value: Any) -> str:
+    """The value as Python writes it, except for numbers that nobody would read."""
+    if isinstance(value, int) and not _is_finite(value):
+        # Python refuses to write more than 4 300 digits.
+        return f"a whole number of about {int(value.bit_length() * math.log10(2)) + 1} digits, beyond float64"
+    return repr(value)

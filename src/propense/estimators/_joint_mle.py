@@ -116,7 +116,7 @@ class JointMLE(BasePUClassifier):
         **BasePUClassifier._options,
         "ridge": Number(0.0),
         "radius": Number(0.0, optional=True),
-        "n_starts": Count(),
+        "n_starts": Count(high=10**6),
         "solver": Choice(tuple(SOLVERS)),
         "tol": Number(0.0),
         "max_iter": Count(),

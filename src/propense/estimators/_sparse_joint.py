@@ -131,7 +131,7 @@ class SparseJoint(BasePUClassifier):
         "variant": Choice(("adaptive", "plain")),
         "l1_ratio": Number(0.0, 1.0),
         "propensity_penalty": Number(0.0),
-        "n_alphas": Count(low=2),
+        "n_alphas": Count(low=2, high=10**6),
         "eps": Number(1e-10, 1.0),
         "folds": Count(low=2),
         "selection": Choice(("one_se", "min")),

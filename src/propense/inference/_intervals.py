@@ -24,7 +24,7 @@ __all__ = ["Interval", "Intervals", "intervals"]
 
 _OPTIONS: dict[str, Option] = {
     "how": Choice(("bootstrap", "sandwich")),
-    "n_resamples": Count(),
+    "n_resamples": Count(high=10**6),
     "random_state": Seed(),
 }
 # The prior on the rows passed may differ from that of fit by this: sums in another order round differently.

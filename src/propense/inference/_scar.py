@@ -30,7 +30,7 @@ _WIDEST = 1000
 _ANY = (1e-12, 1.0)
 _OPTIONS: dict[str, Option] = {
     "most_labelled": Number(0.01, 1.0),
-    "n_simulations": Count(),
+    "n_simulations": Count(high=10**6),
     "max_rows": Count(optional=True),
     "random_state": Seed(),
 }
