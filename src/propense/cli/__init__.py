@@ -6,6 +6,7 @@ import sys
 
 from propense.cli._flags import with_flags
 from propense.cli._printing import harmless
+from propense.cli._signals import ended_by_signals
 from propense.errors import PropenseError
 
 __all__ = ["main"]
@@ -24,7 +25,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app()
+        with ended_by_signals():
+            app()
     except PropenseError as error:
         # On one line, even if it quotes cells with line breaks.
         print(f"Error: {harmless(' '.join(with_flags(str(error)).split()))}", file=sys.stderr)
