@@ -1,6 +1,7 @@
 """The public names, and what importing them costs."""
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -38,6 +39,36 @@ def test_all_is_every_extra_but_torch():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     named = extras.pop("all")[0].removeprefix("propense[").removesuffix("]").split(",")
     assert set(named) == set(extras) - {"torch"}
+
+
+def requirements():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
+    return [each for each in listed if not each.startswith("propense[")]
+
+
+def test_every_requirement_has_a_floor_and_no_cap():
+    for each in requirements():
+        assert re.fullmatch(r"[a-z0-9-]+(\[[a-z,]+\])?>=[0-9.]+", each), each
+
+
+@pytest.mark.parametrize(
+    ("package", "safe"),
+    [
+        ("pyarrow", (14, 0, 1)),  # CVE-2023-47248: a Parquet file ran code
+        ("typer", (0, 12, 4)),  # --help failed
+        ("jinja2", (3, 1, 6)),  # CVE-2025-27516: a template left its sandbox
+        ("torch", (2, 6)),  # CVE-2025-32434: a file of weights ran code
+        ("joblib", (1, 2)),  # CVE-2022-21797: an argument was evaluated
+        ("dask", (2026, 1)),  # CVE-2026-23528: the dashboard ran code of a link
+        ("scikit-learn", (1, 5)),  # CVE-2024-5206: stop words kept the training data
+        ("skops", (0, 16)),  # a file called attributes of numpy.random
+    ],
+)
+def test_no_floor_admits_a_release_known_to_be_unsafe(package, safe):
+    floors = [each.partition(">=")[2] for each in requirements() if re.split(r"[\[>]", each)[0] == package]
+    assert floors
+    assert all(tuple(map(int, floor.split("."))) >= safe for floor in floors)
 
 
 def test_every_error_is_one_of_ours():
