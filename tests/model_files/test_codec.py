@@ -196,6 +196,25 @@ def test_names_and_their_order_are_kept(problem, kept, made, model):
         again.predict(named[["b", "a", "c", "d"]])
 
 
+class Busy(Naive):
+    """A method of one's own that may start processes."""
+
+    def __init__(self, *, n_jobs=None, decision="posterior", ridge=1.0, solver="auto", tol=1e-8, max_iter=1000):
+        super().__init__(decision=decision, ridge=ridge, solver=solver, tol=tol, max_iter=max_iter)
+        self.n_jobs = n_jobs
+
+
+def test_every_n_jobs_is_none_after_a_file(problem, kept):
+    X, s = problem
+    union = FeatureUnion([("scaled", StandardScaler())], n_jobs=1)
+    forest = RandomForestClassifier(3, random_state=0, n_jobs=2)
+    again = kept(make_pipeline(union, TM(estimator=forest)).fit(X, s))
+    assert again[0].n_jobs is None
+    assert again[-1].estimator.n_jobs is None
+    assert again[-1].estimator_.n_jobs is None
+    assert kept(Busy(n_jobs=2).fit(X, s)).n_jobs is None
+
+
 CLASSES = {
     "words": np.array(["no", "yes"]),
     "wide words": np.array(["no", "yes", "perhaps"])[:2],

@@ -335,7 +335,6 @@ NONSENSE = {
     ),
     "other columns": put(columns, "parameters", "transformers", 0, "$tuple", 2, ["elsewhere"]),
     "columns far away": put(columns, "parameters", "transformers", 0, "$tuple", 2, [10**6]),
-    "a million jobs": put(columns, "parameters", "n_jobs", 10**6),
     "a format for names": put(columns, "parameters", "verbose_feature_names_out", "{feature_name:>999999999}"),
     "spans of no kind": put(columns, "fitted", "output_indices_", {"numbers": 3}),
     "an unknown output": put(columns, "output", "os"),
@@ -363,6 +362,15 @@ def test_nonsense_in_an_old_file_is_refused(old, tmp_path, watched, name):
     path.write_bytes(sign(header, part))
     with watched(), pytest.raises(ModelFileError, match=r"m\.propense cannot be loaded: .*Fit the model again"):
         load(path)
+
+
+@pytest.mark.parametrize("jobs", [1024, -1, 10**6, "all"])
+def test_processes_are_not_taken_from_an_old_file(old, tmp_path, jobs):
+    header, part = take_apart(old.read_bytes())
+    put(columns, "parameters", "n_jobs", jobs)(header)
+    path = tmp_path / "m.propense"
+    path.write_bytes(sign(header, part))
+    assert load(path)[0].n_jobs is None
 
 
 def model(header):

@@ -85,7 +85,8 @@ def load(path: str | Path) -> Any:
     """Load a fitted model from a file.
 
     The file is checked before a model is built from it; nothing in it is run. The model can predict, be refitted,
-    cloned or pickled like the one that was saved.
+    cloned or pickled like the one that was saved. Only its parallelism is not taken from the file: every ``n_jobs`` is
+    None in the loaded model. Set it again with ``set_params`` if you want more processes.
 
     Parameters
     ----------

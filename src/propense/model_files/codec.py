@@ -201,6 +201,8 @@ def _build(description: Any, *, fitted: bool = True) -> Any:
     unknown = parameters.keys() - signature(made).parameters.keys()
     if unknown:
         raise ModelFileError(f"{name} has no parameter {min(unknown)[:40]!r} in this version")
+    # How many processes to start is not for a file to say.
+    parameters = {argument: None if argument == "n_jobs" else value for argument, value in parameters.items()}
     if name in methods:
         thing = make_method(made, parameters)
         restore_method(thing, description["fitted"])

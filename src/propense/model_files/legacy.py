@@ -26,14 +26,14 @@ Build = Callable[..., Any]
 _SCALERS = (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
 CLASSES = {made.__name__: made for made in (Pipeline, ColumnTransformer, SimpleImputer, OneHotEncoder, *_SCALERS)}
 # A file may not make a tiny matrix a large one.
-_MOST_COLUMNS, _MOST_CELLS, _MOST_JOBS = 1_000_000, 1 << 24, 1024
+_MOST_COLUMNS, _MOST_CELLS = 1_000_000, 1 << 24
 
 
 def construct(made: type, parameters: dict[str, Any], build: Build, *, fitted: bool) -> Any:
     """An instance with these arguments, the parts among them built."""
     what, key = made.__name__, {Pipeline: "steps", ColumnTransformer: "transformers"}.get(made)
-    if parameters.get("memory") is not None or abs(parameters.get("n_jobs") or 0) > _MOST_JOBS:
-        raise ModelFileError(f"its {what} asks for a cache or for too many processes")
+    if parameters.get("memory") is not None:
+        raise ModelFileError(f"its {what} asks for a cache")
     if not is_truth(parameters.get("verbose_feature_names_out", True), 0):
         raise ModelFileError(f"its {what} names features by a format")
     if key:

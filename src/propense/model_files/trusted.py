@@ -2,7 +2,7 @@
 
 skops trusts every estimator of scikit-learn, some of its nodes call what they name, and a node may take the place of
 another that has the same id. So its schema is checked first: each kind of node has its own list, names become the
-public ones of the list, and ids are left out.
+public ones of the list, ids are left out, and n_jobs becomes None.
 """
 
 import io
@@ -73,6 +73,7 @@ _NODES = {
         "quantile_transform robust_scale scale",
     },
 }
+_NONE = {"__loader__": "JsonNode", "__module__": "builtins", "__class__": "str", "content": "null", "is_json": True}
 # Modules in which ufuncs may be found, by their public one.
 _UFUNCS = {
     "numpy": ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"),
@@ -139,7 +140,8 @@ def _checked(node: Any, members: dict[str, bytes]) -> Any:
         return node
     inner = {key: _checked(each, members) for key, each in node.items() if key != "__id__"}
     if "__loader__" not in node:
-        return inner
+        # What a dictionary or the state of an object holds: how many processes to start is not for a file to say.
+        return inner | dict.fromkeys(inner.keys() & {"n_jobs"}, _NONE)
     name = f"{node['__module__']}.{node['__class__']}"
     place = _places().get((node["__loader__"], name))
     if place is None:
@@ -171,10 +173,9 @@ def _is_sound(node: dict[str, Any], members: dict[str, bytes]) -> bool:
 
 
 def _check_arguments(name: str, state: dict[str, Any]) -> None:
-    """A cache is read by unpickling, jobs are processes, and a format for names may be of any width."""
+    """A cache is read by unpickling, and a format for names may be of any width."""
     harmless: dict[str, Callable[[Any], bool]] = {
         "memory": lambda value: value is None,
-        "n_jobs": lambda value: value is None or abs(value) <= 1024,
         "verbose_feature_names_out": lambda value: isinstance(value, bool),
     }
     for argument in harmless.keys() & state.keys():
