@@ -65,7 +65,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import propense
 from conftest import fit
-from propense import JERM, LBE, SAREM, TM, KnownPropensity, Naive, PGLin, load, save
+from propense import JERM, LBE, SAREM, TM, KnownPropensity, Naive, PGLin, PUClassifier, load, save
 from propense.errors import MissingExtra, ModelFileError
 from propense.model_files import inspect
 from propense.model_files.codec import build_model, describe_model
@@ -213,6 +213,41 @@ def test_every_n_jobs_is_none_after_a_file(problem, kept):
     assert again[-1].estimator.n_jobs is None
     assert again[-1].estimator_.n_jobs is None
     assert kept(Busy(n_jobs=2).fit(X, s)).n_jobs is None
+
+
+NOT_FITTED = {
+    "slopes where e = 1": (LBE(), "propensity", "coef", np.array([np.inf, 1e308, 0.0, 0.0, 0.0])),
+    "e = 0": (LBE(), "propensity", "coef", np.array([-np.inf, 0.0, 0.0, 0.0, 0.0])),
+    "a slope that is no number": (LBE(), "propensity", "coef", np.array([np.inf, np.nan, 0.0, 0.0, 0.0])),
+    "y = 1": (LBE(), "posterior", "coef", np.array([np.inf, 0.0, 0.0, 0.0, 0.0])),
+    "a negative power": (PUClassifier(), "posterior", "power", -1.0),
+    "a huge power": (PUClassifier(), "propensity", "other_power", 1e308),
+    "a root that is no number": (PGLin(), "posterior", "log_factor", np.nan),
+}
+
+
+@pytest.mark.parametrize("name", NOT_FITTED)
+def test_numbers_that_no_fit_gives_are_refused(problem, name):
+    method, which, key, value = NOT_FITTED[name]
+    description = describe_model(clone(method).fit(*problem))
+    build_model(description)
+    description["fitted"][which][key] = value
+    with pytest.raises(ModelFileError, match=rf"the {which} of .*(not finite|no valid)"):
+        build_model(description)
+
+
+@pytest.mark.parametrize("prior", [0.0, -0.5, 1.5])
+def test_a_prior_that_is_not_a_share_is_refused(problem, prior):
+    description = describe_model(LBE().fit(*problem))
+    description["fitted"]["prior_"] = prior
+    with pytest.raises(ModelFileError, match="prior_ of LBE is not valid"):
+        build_model(description)
+
+
+def test_certain_labels_come_back(problem):
+    description = describe_model(LBE().fit(*problem))
+    description["fitted"]["propensity"]["coef"] = np.array([np.inf, 0.0, 0.0, 0.0, 0.0])
+    assert (build_model(description).predict_propensity(problem[0]) == 1).all()
 
 
 CLASSES = {

@@ -96,6 +96,8 @@ def test_nonsense_is_no_model_of_a_table(description, key, value):
         ("means", np.zeros(1)),
         ("scales", np.array(["1"] * 4)),
         ("scales", np.full(4, np.nan)),
+        ("scales", np.array([1.0, 0.0, 1.0, 1.0])),
+        ("scales", np.array([1.0, -1.0, 1.0, 1.0])),
         ("marked", np.array([7])),
         ("marked", np.array([-1])),
         ("marked", np.array([0.5])),

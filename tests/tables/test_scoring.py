@@ -105,6 +105,18 @@ def test_the_naive_method_cannot_list_rows_to_review(tmp_path, clinic):
         score_file(naive, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", top=5)
 
 
+def test_a_score_that_is_not_a_number_is_not_written(tmp_path, clinic, small_batches):
+    """Coefficients at the end of float64: their products are +inf and −inf."""
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    model = fit_table(clinic, "reported", id="patient", method="lbe").model
+    model.estimator._propensity.coef[1:] = 1e308 * np.resize([1, -1], len(model.estimator._propensity.coef) - 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        row = 1 + int(np.flatnonzero(np.isnan(model.score(clinic).propensity))[0])
+    with pytest.raises(InvalidTable, match=rf"t\.csv, column 'propensity', row {row}: the model gives a score that is"):
+        score_file(model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
 def test_what_cannot_be_scored_writes_nothing(tmp_path, clinic, found):
     cases = {
         "lacks.csv": (

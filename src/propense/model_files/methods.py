@@ -38,13 +38,18 @@ def _are_doubts(value: Any, p: int) -> bool:
     return pairs and all(isinstance(word, str) for pair in value for word in pair)
 
 
+def _is_prior(value: Any, p: int) -> bool:
+    """A share above 0 and, up to rounding, of at most 1."""
+    return is_real(value, p) and 0 < value <= 1 + 1e-9
+
+
 # What every method learns in addition to its two predictors.
 _EVERY: dict[str, Check] = {
     "classes_": _are_classes,
     "n_iter_": is_whole,
     "converged_": is_truth,
     "risk_path_": is_array("f", None),
-    "prior_": is_real,
+    "prior_": _is_prior,
     "label_frequency_": is_real,
 }
 # The predictors that a file may hold.
@@ -161,9 +166,9 @@ def _restore_predictor(made: type, name: str, facts: dict[str, Any], p: int) -> 
         raise ModelFileError(f"the {name} of {made.__name__} has coefficients that are not finite")
     arrays = {each: np.asarray(facts[each], dtype=np.float64) for each in facts if each in ("coef", "other")}
     numbers = {each: value for each, value in facts.items() if each not in arrays}
-    wrong = [each for each, value in numbers.items() if type(value) is not float or not math.isfinite(value)]
+    wrong = [each for each, value in numbers.items() if type(value) is not float or not _may_be(each, value)]
     if wrong:
-        raise ModelFileError(f"the {name} of {made.__name__} has no {wrong[0].replace('_', ' ')}")
+        raise ModelFileError(f"the {name} of {made.__name__} has no valid {wrong[0].replace('_', ' ')}")
     predictor: Predictor = kind(**arrays, **numbers)
     return predictor
 
@@ -181,6 +186,12 @@ def _restore_classifier(name: str, facts: dict[str, Any], p: int) -> Predictor:
 
 
 def _will_do(coef: NDArray[np.float64], *, certain: bool) -> bool:
-    """Whether all are finite; e(x) = 1 has the intercept +inf."""
-    rest = coef[1:] if certain and coef[0] == math.inf else coef
-    return bool(np.isfinite(rest).all())
+    """Whether all are finite; e(x) = 1 has the intercept +inf and no slopes."""
+    if certain and coef[0] == math.inf:
+        return not coef[1:].any()
+    return bool(np.isfinite(coef).all())
+
+
+def _may_be(name: str, value: float) -> bool:
+    """Whether a predictor may have this number; powers are shares."""
+    return 0 <= value <= 1 if name.endswith("power") else math.isfinite(value)

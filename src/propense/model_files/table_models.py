@@ -83,7 +83,7 @@ def _build_preparation(schema: Schema, facts: Any) -> Preparation:
     right = [
         is_array("f", length)(facts[name], 0) and np.isfinite(facts[name]).all() for name, length in lengths.items()
     ]
-    if not right or not all(right):
+    if not right or not all(right) or not (facts["scales"] > 0).all():
         raise ModelFileError("it holds a model of a table whose preparation does not match its columns")
     return Preparation(levels, **facts)
 

@@ -96,7 +96,10 @@ def score_file(
             cells = normalise_decimals(batch, model.schema.names, decimal)
             matrix = model.schema.encode(cells, str(source.path), rows)
             new_levels.update(_new_levels(model, matrix))
-            scores = scores_of(model.estimator, model.preparation.transform(matrix))
+            # Where numbers are too large, one error says so.
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = scores_of(model.estimator, model.preparation.transform(matrix))
+            _check_scores(scores, str(source.path), rows)
             known = _labelled(model, batch, str(source.path), rows)
             scored = _with_scores(batch, scores)
             rows, labelled = rows + batch.num_rows, labelled + int(known.sum())
@@ -148,6 +151,18 @@ def _check(model: TableModel, source: TableFile, out: Path, top: int | None, dec
         raise InvalidTable(f"{source.path} already has a column {taken[0]!r}, which scoring would add. Rename it.")
     if out.exists() and out.samefile(source.path):
         raise InvalidTable(f"{out} is the table itself, which is not overwritten. Choose another file.")
+
+
+def _check_scores(scores: Scores, where: str, first_row: int) -> None:
+    """Refuse to write a score that is not a number, as coefficients near the limits of float64 give."""
+    for name in ADDED:
+        wrong = np.flatnonzero(np.isnan(getattr(scores, name)))
+        if len(wrong):
+            row = first_row + int(wrong[0]) + 1
+            raise InvalidTable(
+                f"{where}, column {name!r}, row {row}: the model gives a score that is not a number. "
+                "Check the numbers in that row, or fit the model again."
+            )
 
 
 def _labelled(model: TableModel, batch: Any, where: str, first_row: int) -> NDArray[np.bool_]:
