@@ -1,12 +1,13 @@
 """Convert the cells of a column, whatever their type, to numbers, booleans or text; None where that is impossible."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.errors import InvalidOption
+from propense.errors import InvalidOption, InvalidTable
 
 __all__ = [
     "as_booleans",
@@ -14,12 +15,15 @@ __all__ = [
     "as_numbers",
     "as_text",
     "check_decimal",
+    "check_feature",
+    "check_readable",
     "first_refused",
     "is_categorical",
     "is_dated",
-    "is_flat",
     "looks_numeric",
+    "naming_the_column",
     "normalise_decimals",
+    "take_rows",
     "with_points",
 ]
 
@@ -152,13 +156,58 @@ def first_refused(cells: Any, convert: Callable[[Any], Numbers | None]) -> tuple
     return low, str(as_text(cells)[low].as_py())
 
 
-def is_flat(cells: Any) -> bool:
-    """Whether each cell is a single number, boolean, text or date."""
+def check_feature(kind: Any, column: str, where: str) -> None:
+    """Raise an error unless a column of this Arrow type holds single numbers, booleans, texts or dates."""
+    if not _is_flat(kind):
+        raise InvalidTable(
+            f"{where}, column {column!r} holds {kind}: not numbers, text or true/false. "
+            f"Leave it out with drop=[{column!r}]."
+        )
+
+
+def check_readable(kind: Any, column: str, where: str) -> None:
+    """Raise an error if the cells of a column of this Arrow type cannot be written as text."""
     import pyarrow as pa
 
-    kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
-    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_temporal)
-    return _is_text(kind) or pa.types.is_null(kind) or any(each(kind) for each in known)
+    try:
+        as_text(pa.nulls(0, kind))
+    except pa.ArrowException:
+        raise InvalidTable(
+            f"{where}, column {column!r} holds {kind}: not numbers, text or true/false. Convert it."
+        ) from None
+
+
+@contextmanager
+def naming_the_column(cells: Any, column: str, where: str) -> Iterator[None]:
+    """Check the type of the cells, and raise errors of Arrow again with the name of the column."""
+    import pyarrow as pa
+
+    check_readable(cells.type, column, where)
+    try:
+        yield
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        words = str(error).splitlines()[0].rstrip(".")
+        raise InvalidTable(
+            f"{where}, column {column!r} holds {cells.type} that cannot be read: {words}. Convert it."
+        ) from None
+
+
+def take_rows(table: Any, rows: Any, where: str) -> Any:
+    """Some rows of a table or batch, in the order given."""
+    import pyarrow as pa
+
+    # Arrow cannot select rows of these types yet.
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    for j, field in enumerate(table.schema):
+        if field.type in views:
+            table = table.set_column(j, field.name, table.column(j).cast(views[field.type]))
+    try:
+        return table.take(rows)
+    except pa.ArrowNotImplementedError:
+        odd = next((field for field in table.schema if not _is_flat(field.type)), table.schema[0])
+        raise InvalidTable(
+            f"{where}, column {odd.name!r} holds {odd.type}, whose rows cannot be selected. Convert or remove it."
+        ) from None
 
 
 def is_categorical(cells: Any) -> bool:
@@ -191,6 +240,15 @@ def _plain(cells: Any) -> Any:
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     return cells.cast(pa.float32()) if pa.types.is_float16(cells.type) else cells
+
+
+def _is_flat(kind: Any) -> bool:
+    """Whether each cell is a single number, boolean, text or date."""
+    import pyarrow as pa
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_temporal)
+    return _is_text(kind) or pa.types.is_null(kind) or any(each(kind) for each in known)
 
 
 def _is_text(kind: Any) -> bool:

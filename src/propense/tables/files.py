@@ -257,7 +257,10 @@ class TableWriter:
                 self._writer = self._open(rows.schema)
             self._writer.write(rows)
         except need_arrow().ArrowException as error:
-            raise InvalidTable(f"{self._path.name} cannot be written: {error}") from None
+            raise InvalidTable(
+                f"{self._path.name} cannot be written as {self._format}: {first_line(error)}. Leave out the column, or "
+                "choose another format."
+            ) from None
 
     def __exit__(self, *_: object) -> None:
         for each in (self._writer, self._sink):

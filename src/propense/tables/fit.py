@@ -15,7 +15,7 @@ from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest
-from propense.tables.cells import as_text
+from propense.tables.cells import as_text, naming_the_column
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
 from propense.tables.model import Scores, TableModel, scores_of
@@ -124,13 +124,15 @@ def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", 
     model, prepared, notes = prepare_table(table, columns, found, chosen, where)
     notes += fit_collecting_warnings(model.estimator, prepared.features, prepared.labelled)
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled)
-    ids = None if chosen.id is None else row_ids(table, chosen.id)
+    ids = None if chosen.id is None else row_ids(table, chosen.id, where)
     return summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
 
 
-def row_ids(table: Any, column: str) -> NDArray[Any]:
+def row_ids(table: Any, column: str, where: str) -> NDArray[Any]:
     """The names of the rows: the cells of a column, as text."""
-    return np.asarray(as_text(table.column(column)).fill_null("").to_pylist(), dtype=object)
+    cells = table.column(column)
+    with naming_the_column(cells, column, where):
+        return np.asarray(as_text(cells).fill_null("").to_pylist(), dtype=object)
 
 
 def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:

@@ -68,6 +68,7 @@ class TableFolder:
         if not files:
             raise InvalidTable(f"{self.path} contains no Parquet file (*.parquet).")
         self.columns = TableFile(files[0]).columns
+        self.kinds = _kinds(files[0])
         for file in files[1:]:
             self._check_like(file, files[0])
         self.pieces = [piece for file in files for piece in _pieces(file)]
@@ -98,15 +99,15 @@ class TableFolder:
             without, having = (file, first) if odd[0] in self.columns else (first, file)
             raise InvalidTable(f"{without} has no column {odd[0]!r}, but {having} has.")
         import pyarrow as pa
-        from pyarrow import parquet
 
-        kinds = [parquet.read_schema(each) for each in (first, file)]
-        for name in columns:
+        for name, kind in _kinds(file).items():
             try:
-                pa.unify_schemas([pa.schema([kind.field(name)]) for kind in kinds], promote_options="permissive")
+                pair = [pa.schema({name: each}) for each in (self.kinds[name], kind)]
+                self.kinds[name] = pa.unify_schemas(pair, promote_options="permissive").field(0).type
             except pa.ArrowException:
-                one, other = (kind.field(name).type for kind in kinds)
-                raise InvalidTable(f"{file}, column {name!r}, holds {other}, but in {first} it holds {one}.") from None
+                raise InvalidTable(
+                    f"{file}, column {name!r}, holds {kind}, but in {first} it holds {self.kinds[name]}."
+                ) from None
 
 
 def join_tables(tables: Sequence[Any]) -> Any:
@@ -119,6 +120,13 @@ def join_tables(tables: Sequence[Any]) -> Any:
 def _visible_files(folder: Path) -> list[Path]:
     found = sorted(folder.rglob("*.parquet"))
     return [file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)]
+
+
+def _kinds(file: Path) -> dict[str, Any]:
+    """The Arrow type of each column."""
+    from pyarrow import parquet
+
+    return {field.name: field.type for field in parquet.read_schema(file)}
 
 
 def _pieces(file: Path) -> Iterator[Piece]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.tables.cells import normalise_decimals
+from propense.tables.cells import as_text, check_feature, check_readable, normalise_decimals, take_rows
 from propense.tables.fit import Counts, TableFit, fit_naive, row_ids, summarise_fit
 from propense.tables.folder import Piece, TableFolder, join_tables
 from propense.tables.labels import Label, read_label
@@ -41,10 +41,19 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
 
     where = str(folder.path)
     columns = check_columns(folder.columns, options, where)
+    others = [options.label, *([] if options.id is None else [options.id])]
+    # Here rather than on the workers, whose errors come with their logs.
+    for name in others:
+        check_readable(folder.kinds[name], name, where)
+    for name in columns:
+        check_feature(folder.kinds[name], name, where)
     label = _read_label(folder, options, where)
     drawn = folder.draw(sample, seed=0)
     parts = dask.compute(
-        *(dask.delayed(_take)(piece, rows, folder.columns) for piece, rows in zip(folder.pieces, drawn, strict=True))
+        *(
+            dask.delayed(_take)(piece, rows, [*others, *columns])
+            for piece, rows in zip(folder.pieces, drawn, strict=True)
+        )
     )
     table = join_tables(parts)
     model, prepared, notes = prepare_table(table, columns, label, options, where)
@@ -64,7 +73,7 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
         prepared,
         notes + untested,
         model=model,
-        ids=(numbers + 1).astype(str).astype(object) if options.id is None else row_ids(table, options.id),
+        ids=(numbers + 1).astype(str).astype(object) if options.id is None else row_ids(table, options.id, where),
         naive=naive,
         counts=_count(estimator, naive, X, labelled),
         scar=scar,
@@ -106,13 +115,15 @@ def _count(estimator: Any, naive: Any, X: Any, labelled: Any) -> Counts:
 
 
 def _take(piece: Piece, rows: NDArray[np.intp], columns: list[str]) -> Any:
-    return piece.read(columns).take(rows)
+    return take_rows(piece.read(columns), rows, str(piece.path))
 
 
 def _distinct(piece: Piece, column: str) -> Any:
     import pyarrow as pa
 
     cells = piece.read([column]).column(column)
+    if isinstance(cells.type, pa.BaseExtensionType):
+        cells = as_text(cells)
     return pa.table({column: cells.unique()})
 
 

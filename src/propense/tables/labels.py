@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
-from propense.tables.cells import as_levels
+from propense.tables.cells import as_levels, naming_the_column
 
 __all__ = ["Label", "read_label"]
 
@@ -51,7 +51,8 @@ class Label:
 
     def read(self, cells: Any, where: str, first_row: int = 0) -> NDArray[np.bool_]:
         """Which rows are labelled; any other value is an error."""
-        text = as_levels(cells)
+        with naming_the_column(cells, self.column, where):
+            text = as_levels(cells)
         labelled = _equal(text, self.positive)
         known = labelled | np.asarray(text.is_null().to_numpy(zero_copy_only=False)) | _equal(text, self.negative)
         if not known.all():
@@ -69,7 +70,8 @@ class Label:
 
 def read_label(cells: Any, column: str, where: str, positive: str | None = None) -> Label:
     """Which value means labelled: `positive`, the first of a known pair, or the only value."""
-    text = as_levels(cells)
+    with naming_the_column(cells, column, where):
+        text = as_levels(cells)
     # Yes and yes are one value, spelt as in its first cell.
     found = {value.lower(): value for value in reversed(text.unique().to_pylist()) if value is not None}
     values = [found[key] for key in sorted(found)]

@@ -13,11 +13,12 @@ from propense.tables.cells import (
     as_levels,
     as_numbers,
     as_text,
+    check_feature,
     first_refused,
     is_categorical,
     is_dated,
-    is_flat,
     looks_numeric,
+    naming_the_column,
 )
 
 __all__ = ["MISSING", "OTHER", "Column", "Schema", "infer_schema"]
@@ -49,14 +50,15 @@ class Column:
 
     def encode(self, cells: Any, where: str, first_row: int) -> NDArray[np.float64]:
         """Numbers, NaN where missing; for a category the number of the level, −1 if it is not a level of the fit."""
-        if self.kind == "category":
-            return self._encode_levels(cells)
-        numbers = as_booleans(cells) if self.kind == "truth" else as_numbers(cells)
-        if numbers is None:
-            place, value = first_refused(cells, as_booleans if self.kind == "truth" else as_numbers)
-            wanted = "true or false" if self.kind == "truth" else "a number"
-            row = first_row + place + 1
-            raise InvalidTable(f"{where}, column {self.name!r}, row {row}: {value!r} is not {wanted}.")
+        with naming_the_column(cells, self.name, where):
+            if self.kind == "category":
+                return self._encode_levels(cells)
+            numbers = as_booleans(cells) if self.kind == "truth" else as_numbers(cells)
+            if numbers is None:
+                place, value = first_refused(cells, as_booleans if self.kind == "truth" else as_numbers)
+                wanted = "true or false" if self.kind == "truth" else "a number"
+                row = first_row + place + 1
+                raise InvalidTable(f"{where}, column {self.name!r}, row {row}: {value!r} is not {wanted}.")
         large = np.abs(numbers) >= _LARGEST
         if large.any():
             place = int(np.flatnonzero(large)[0])
@@ -111,16 +113,17 @@ def infer_schema(
 
     If `points`, a point in a number is certainly a decimal point.
     """
-    columns = [_infer_column(name, table.column(name), where, name in categorical, points) for name in names]
+    columns = []
+    for name in names:
+        cells = table.column(name)
+        check_feature(cells.type, name, where)
+        with naming_the_column(cells, name, where):
+            columns.append(_infer_column(name, cells, where, name in categorical, points))
     empty = [name for name, column in zip(names, columns, strict=True) if column is None]
     return Schema(tuple(column for column in columns if column is not None)), empty
 
 
 def _infer_column(name: str, cells: Any, where: str, categorical: bool, points: bool) -> Column | None:
-    if not is_flat(cells):
-        raise InvalidTable(
-            f"{where}, column {name!r} holds {cells.type}, not single values. Leave it out with drop=[{name!r}]."
-        )
     if is_dated(cells):
         raise InvalidTable(
             f"{where}, column {name!r} holds dates. Turn them into numbers, such as an age, or leave it out with "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
-from propense.tables.cells import check_decimal, normalise_decimals
+from propense.tables.cells import check_decimal, normalise_decimals, take_rows
 from propense.tables.files import TableFile, TableWriter, need_arrow
 from propense.tables.model import ADDED, Scores, TableModel, scores_of
 
@@ -108,7 +108,7 @@ def score_file(
                 output.write(scored)
                 listed, hits = rows, hits + float(scores.hidden[~known].sum())
             else:
-                best.add(scored, scores.hidden, ~known)
+                best.add(scored, scores.hidden, ~known, str(source.path))
             if progress:
                 progress(rows)
         if not rows:
@@ -127,12 +127,12 @@ class _Best:
         self.rows: Any = None
         self.hidden: NDArray[np.float64] = np.empty(0)
 
-    def add(self, batch: Any, hidden: NDArray[np.float64], wanted: NDArray[np.bool_]) -> None:
+    def add(self, batch: Any, hidden: NDArray[np.float64], wanted: NDArray[np.bool_], where: str) -> None:
         """Add the wanted rows of a batch."""
         arrow = need_arrow()
         index = np.flatnonzero(wanted)
         index = index[np.argsort(-hidden[index], kind="stable")[: self._top]]
-        candidates = arrow.Table.from_batches([batch.take(arrow.array(index))])
+        candidates = arrow.Table.from_batches([take_rows(batch, arrow.array(index), where)])
         both = candidates if self.rows is None else arrow.concat_tables([self.rows, candidates])
         hidden = np.concatenate([self.hidden, hidden[index]])
         order = np.argsort(-hidden, kind="stable")[: self._top]
