@@ -105,10 +105,17 @@ WRONG_PLANS = {
     'mechanisms = [["S1"]]': r"no mechanism \['S1'\]",
     'methods = [{ class = "propense.Naive", parameters = { ridge = 1979-05-27 } }]': "must be numbers, strings",
     "repeats = [": "cannot be read as a plan",
+    f"repeats = {'[' * 5000}{']' * 5000}": "cannot be read as a plan: its values are nested too deeply",
+    f'methods = [{{ class = "propense.Naive", parameters.{".".join("a" * 6000)} = 1 }}]': "nested too deeply",
+    f"mechanisms = [{{ {'.'.join('a' * 6000)} = 1 }}]": "nested too deeply",
+    "seed = 9223372036854775808": "seed=9223372036854775808 must be an integer from 0 to 9223372036854775807",
+    f"seed = {'9' * 5000}": "a number in it has too many digits",
+    f"seed = 0x{'f' * 5000}": "a number in it has too many digits",
+    "repeats = 10_000_000_000": "repeats=10000000000 must be an integer from 1 to 1000000",
 }
 
 
-@pytest.mark.parametrize("line", WRONG_PLANS)
+@pytest.mark.parametrize("line", WRONG_PLANS, ids=lambda line: line[:40])
 def test_a_wrong_plan_is_refused_with_its_file_and_reason(tmp_path, line):
     key = line.split(" = ")[0]
     kept = [each for each in PLAN.strip().splitlines() if each.split(" = ")[0] != key]
@@ -119,7 +126,7 @@ def test_a_wrong_plan_is_refused_with_its_file_and_reason(tmp_path, line):
 
 def test_an_empty_plan_and_a_plan_from_a_word_processor_are_read(tmp_path):
     (tmp_path / "plan.toml").write_text("")
-    with pytest.raises(InvalidPlan, match=r"plan.toml lacks datasets, mechanisms, frequencies"):
+    with pytest.raises(InvalidPlan, match=r"plan.toml: the plan lacks datasets, mechanisms, frequencies"):
         Study.from_toml(tmp_path / "plan.toml")
     (tmp_path / "plan.toml").write_bytes(b"\xef\xbb\xbf" + PLAN.replace("stiff", "réglé").encode())
     assert Study.from_toml(tmp_path / "plan.toml").methods[1].name == "réglé"
@@ -166,6 +173,13 @@ def test_every_kind_of_classifier_is_one(tmp_path, monkeypatch, path):
     )
     parameters = (("estimator", None), ("param_grid", {})) if "Grid" in path else ()
     assert type(Method("one", path, parameters).make()).__name__ == path.rpartition(".")[2]
+
+
+def test_the_largest_seed_is_measured_and_recorded(tmp_path):
+    study = Study(("wdbc",), ("S1",), (0.5,), (PAPER_METHODS["naive"],), repeats=1, seed=2**63 - 1, protocol="clean")
+    with Ledger(tmp_path / "l.db") as ledger:
+        assert run(study, ledger).failed == 0
+        assert [row["seed"] for row in ledger.rows(study.cells())] == [2**63 - 1]
 
 
 @pytest.mark.parametrize("name", ["paper", "tabular", "images", "quick", "figures"])

@@ -20,6 +20,9 @@ from propense.labelling import MECHANISMS
 __all__ = ["PAPER_METHODS", "PROTOCOLS", "Cell", "Method", "Study", "method_named"]
 
 PROTOCOLS = ("paper", "clean")
+# The largest integer that SQLite, and so a ledger, can store; and a number of cells that can still be listed.
+_LARGEST_SEED = 2**63 - 1
+_MOST_REPEATS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -141,28 +144,17 @@ class Study:
     def from_toml(cls, path: Path) -> "Study":
         """Read a plan from a TOML file. Errors begin with the file's name. Methods are imported when they are run."""
         try:
-            text = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InvalidPlan(f"{path} cannot be read as a plan: {error}.") from None
-        known = [each.name for each in fields(cls)]
-        unknown = [key for key in text if key not in known]
-        if unknown:
-            raise InvalidPlan(f"{path}: unknown key {unknown[0]!r}. A plan has {', '.join(known)}.")
-        for name in ("datasets", "mechanisms", "frequencies", "methods"):
-            if name in text and not isinstance(text[name], list):
-                raise InvalidPlan(f"{path}: {name} must be a list.")
-        missing = [name for name in ("datasets", "mechanisms", "frequencies") if name not in text]
-        if missing:
-            raise InvalidPlan(f"{path} lacks {', '.join(missing)}.")
-        if "methods" in text:
-            text["methods"] = [_read_method(each, path) for each in text["methods"]]
-        try:
-            given: dict[str, Any] = {
-                key: tuple(value) if isinstance(value, list) else value for key, value in text.items()
-            }
-            return cls(**given)
+            return cls(**_read_keys(tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))))
         except InvalidPlan as error:
             raise InvalidPlan(f"{path}: {error}") from None
+        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            words = str(error)
+        except RecursionError:
+            words = "its values are nested too deeply"
+        except ValueError:
+            # Python converts integers of more than 4300 digits neither from text nor to text.
+            words = "a number in it has too many digits"
+        raise InvalidPlan(f"{path} cannot be read as a plan: {words}.")
 
     def __post_init__(self) -> None:
         _check_known("data set", self.datasets, names())
@@ -173,8 +165,8 @@ class Study:
                 raise InvalidPlan(f"the frequency {frequency!r} is not between 0 and 1.")
         # NumPy's floats are written differently, and the key of a cell depends on how they are written.
         object.__setattr__(self, "frequencies", tuple(map(float, self.frequencies)))
-        _check_count("repeats", self.repeats, 1)
-        _check_count("seed", self.seed, 0)
+        _check_count("repeats", self.repeats, 1, _MOST_REPEATS)
+        _check_count("seed", self.seed, 0, _LARGEST_SEED)
         _check_distinct("methods", [method.name for method in self.methods])
         for name in ("datasets", "mechanisms", "frequencies"):
             _check_distinct(name, getattr(self, name))
@@ -193,13 +185,31 @@ class Study:
         return self.repeats * int(np.prod([len(each) for each in sizes]))
 
 
-def _read_method(given: Any, path: Path) -> Method:
+def _read_keys(text: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a Study, from the keys of a TOML file."""
+    known = [each.name for each in fields(Study)]
+    unknown = [key for key in text if key not in known]
+    if unknown:
+        raise InvalidPlan(f"unknown key {unknown[0]!r}. A plan has {', '.join(known)}.")
+    for name in ("datasets", "mechanisms", "frequencies", "methods"):
+        if name in text and not isinstance(text[name], list):
+            raise InvalidPlan(f"{name} must be a list.")
+    missing = [name for name in ("datasets", "mechanisms", "frequencies") if name not in text]
+    if missing:
+        raise InvalidPlan(f"the plan lacks {', '.join(missing)}.")
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in text.items()}
+    if "methods" in given:
+        given["methods"] = tuple(map(_read_method, given["methods"]))
+    return given
+
+
+def _read_method(given: Any) -> Method:
     """Read a method given as a name, or as a table with class, name and parameters."""
     if isinstance(given, str):
         try:
             return method_named(given)
         except InvalidOption as error:
-            raise InvalidPlan(f"{path}: {error}") from None
+            raise InvalidPlan(str(error)) from None
     kinds = {"class": str, "name": str, "parameters": dict}
     if (
         not isinstance(given, dict)
@@ -207,16 +217,14 @@ def _read_method(given: Any, path: Path) -> Method:
         or not all(key in kinds and isinstance(value, kinds[key]) for key, value in given.items())
     ):
         raise InvalidPlan(
-            f"{path}: a method is a name, or a table with class (an import path), name and parameters; got {given!r}."
+            f"a method is a name, or a table with class (an import path), name and parameters; got {given!r}."
         )
     name = given.get("name", given["class"].rpartition(".")[2].lower())
     method = Method(name, given["class"], tuple(sorted(given.get("parameters", {}).items())))
     try:
         json.dumps(method.parameters)
     except TypeError as error:
-        raise InvalidPlan(
-            f"{path}: the parameters of {name!r} must be numbers, strings, booleans or lists: {error}."
-        ) from None
+        raise InvalidPlan(f"the parameters of {name!r} must be numbers, strings, booleans or lists: {error}.") from None
     return method
 
 
@@ -226,9 +234,9 @@ def _check_known(what: str, values: Any, known: Any) -> None:
             raise InvalidPlan(f"there is no {what} {value!r}. Choose from: {', '.join(known)}.")
 
 
-def _check_count(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidPlan(f"{name}={value!r} must be an integer ≥ {least}.")
+def _check_count(name: str, value: Any, least: int, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InvalidPlan(f"{name}={value!r} must be an integer from {least} to {most}.")
 
 
 def _check_distinct(name: str, values: Any) -> None:
