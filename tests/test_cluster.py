@@ -1,12 +1,18 @@
 """A cluster is found by its address, or Dask is left as it was."""
 
 import gc
+import re
+import subprocess
+import sys
+import time
 
 import pytest
 
 pytest.importorskip("distributed")
 
 import dask
+import pyarrow as pa
+from pyarrow import parquet
 
 from propense import _cluster
 from propense._cluster import on_dask
@@ -16,8 +22,74 @@ from propense.errors import InvalidOption
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+MALFORMED = [
+    "nonsense",
+    "nonsense://x",
+    "",
+    "tcp://",
+    "tcp://127.0.0.1",
+    "127.0.0.1:x",
+    ":8786",
+    "127.0.0.1:99999",
+    "127.0.0.1:0",
+    "127.0.0.1:-1",
+    "::1:8786",
+    "tcp://[::1",
+    "tcp://tcp://x",
+]
+
+
+@pytest.mark.parametrize("address", MALFORMED)
+def test_a_malformed_address_is_refused_without_a_client(address, monkeypatch):
+    def connect(*arguments, **options):
+        pytest.fail("a client was made")
+
+    monkeypatch.setattr("distributed.Client", connect)
+    words = re.escape(f"dask={address!r}: no scheduler has such an address")
+    with pytest.raises(InvalidOption, match=words), on_dask(address):
+        pass
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:8786", "[::1]:8786", "tls://a.b:1", "ws://a.b/c", "inproc://1/2/3"]
+)
+def test_a_possible_address_is_not_malformed(address):
+    _cluster._check(address)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("address", ["nonsense://x", "nonsense", "tcp://127.0.0.1:1"])
+def test_a_malformed_address_ends_a_command_at_once(tmp_path):
+    parquet.write_table(pa.table({"x": [1.0, 2.0], "y": [0, 1]}), tmp_path / "t.parquet")
+    start = time.monotonic()
+    command = [sys.executable, "-m", "propense", "fit", tmp_path / "t.parquet", "--label", "y", "--dask", "nonsense"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stderr.startswith("Error: --dask 'nonsense': no scheduler has such an address")
+    # Before: 20 s for each client that was made. The rest is the time in which Python starts on a busy machine.
+    assert time.monotonic() - start < 18
+
+
+@pytest.mark.slow
+def test_a_local_cluster_opens_no_dashboard():
+    code = """
+import socket, warnings
+from propense._cluster import on_dask
+if __name__ == "__main__":
+    with on_dask("local") as client:
+        assert client.submit(abs, -1).result() == 1
+        scheduler = client.cluster.scheduler
+        with socket.socket() as try_it:
+            print(scheduler.http_server.port, try_it.connect_ex(("127.0.0.1", scheduler.http_server.port)) != 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    port, closed = done.stdout.split()
+    assert (port != "8787", closed) == (True, "True")
+    assert done.stderr == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1"])
 def test_a_missing_scheduler_is_an_error_and_leaves_dask_as_it_was(address, monkeypatch):
     monkeypatch.setattr(_cluster, "_PATIENCE", 0.5)
     before = dask.config.get("scheduler", None)

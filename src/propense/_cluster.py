@@ -20,9 +20,13 @@ def on_dask(address: str) -> Iterator[Any]:
     except ImportError:
         raise MissingExtra("Dask is not installed. Install it: pip install 'propense[dask]'.") from None
     if address == "local":
-        with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as client:
+        # dashboard_address=None does not close the scheduler's HTTP server: it then listens on port 8787.
+        closed = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
+        with LocalCluster(**closed) as cluster, Client(cluster) as client:
+            cluster.scheduler.http_server.stop()
             yield client
         return
+    _check(address)
     try:
         # Try a client that is not the default first: a default client without a scheduler would break later Dask calls.
         Client(address, timeout=_PATIENCE, set_as_default=False).close()
@@ -31,3 +35,21 @@ def on_dask(address: str) -> Iterator[Any]:
         raise InvalidOption(f"dask={address!r}: no scheduler answers there ({error}).") from None
     with client:
         yield client
+
+
+def _check(address: str) -> None:
+    """Refuse a malformed address at once: a client that is given one waits for 20 seconds at the end of Python."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import get_backend
+
+    try:
+        scheme, place = parse_address(address)
+        get_backend(scheme)
+        if scheme in ("tcp", "tls", "ucx"):
+            host, port = parse_host_port(place)
+            if not host or not 0 < port < 2**16:
+                raise ValueError("it needs a host, and a port from 1 to 65535")
+    except ValueError as error:
+        raise InvalidOption(
+            f"dask={address!r}: no scheduler has such an address ({error}). Use one such as tcp://127.0.0.1:8786."
+        ) from None
