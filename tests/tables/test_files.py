@@ -134,6 +134,13 @@ def test_an_arrow_file_that_points_outside_its_memory_is_refused(tmp_path, suffi
         TableFile(path).read()
 
 
+def test_a_name_that_is_too_long_is_an_error(tmp_path):
+    path = tmp_path / f"{'a' * 300}.parquet"
+    for kind in (TableFile, TableFolder):
+        with pytest.raises(InvalidTable, match=r"aaa\.parquet cannot be opened: File name too long"):
+            kind(path)
+
+
 def test_text_of_a_typed_file_must_be_utf8(tmp_path):
     wrong = pa.array([b"x", b"\xff"]).view(pa.string())
     parquet.write_table(pa.table({"a": wrong}), tmp_path / "t.parquet")

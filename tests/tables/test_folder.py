@@ -1,5 +1,7 @@
 """A folder of Parquet files: one table, fitted in memory or with Dask."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -43,6 +45,20 @@ def test_the_pieces_are_the_table(folder, clinic):
     ]
     assert pieces.rows == 600
     assert pieces.read().equals(clinic.combine_chunks())
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(folder, monkeypatch):
+    scan = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("later"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    # The superuser, who may run this test, may read every folder.
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InvalidTable, match="later cannot be read: Permission denied"):
+        TableFolder(folder)
 
 
 def test_every_row_is_equally_likely_to_be_drawn(folder):

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from propense.errors import InvalidTable, MissingExtra
 
-__all__ = ["SUFFIXES", "TableFile", "TableWriter", "first_line", "need_arrow"]
+__all__ = ["SUFFIXES", "TableFile", "TableWriter", "check_exists", "first_line", "need_arrow"]
 
 # The format by the end of the file name.
 SUFFIXES = {
@@ -58,8 +58,7 @@ class TableFile:
         self.separator, self._head, self.marked = ",", 1, False
         self._format = _format_of(self.path)
         self._arrow = need_arrow()
-        if not self.path.exists():
-            raise InvalidTable(f"{self.path}: there is no such file.")
+        check_exists(self.path, "file")
         if not self.path.is_file():
             raise InvalidTable(f"{self.path} is not a file.")
         self.columns = self._read_names()
@@ -284,6 +283,15 @@ class TableWriter:
             self._sink.write("\ufeff".encode())
         options = WriteOptions(delimiter=self._separator, quoting_style="needed", include_header=True)
         return CSVWriter(self._sink, schema, write_options=options)
+
+
+def check_exists(path: Path, kind: str) -> None:
+    """Raise an error if there is no such file or folder, or it cannot be seen."""
+    try:
+        if not path.exists():
+            raise InvalidTable(f"{path}: there is no such {kind}.")
+    except OSError as error:
+        raise InvalidTable(f"{path} cannot be opened: {error.strerror}. Check its name and permissions.") from None
 
 
 def _is_decoded(text: str) -> bool:

@@ -1,15 +1,16 @@
 """A folder of Parquet files: one table in pieces, which need not fit into memory."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import InvalidTable
-from propense.tables.files import TableFile, first_line, need_arrow
+from propense.tables.files import TableFile, check_exists, first_line, need_arrow
 
 __all__ = ["Piece", "TableFolder", "join_tables"]
 
@@ -58,8 +59,7 @@ class TableFolder:
     def __init__(self, path: Path) -> None:
         need_arrow()
         self.path = Path(path)
-        if not self.path.exists():
-            raise InvalidTable(f"{self.path}: there is no such folder.")
+        check_exists(self.path, "folder")
         if self.path.is_file() and self.path.suffix != ".parquet":
             raise InvalidTable(
                 f"{self.path} is neither a folder of Parquet files nor a Parquet file, which Dask needs."
@@ -118,8 +118,17 @@ def join_tables(tables: Sequence[Any]) -> Any:
 
 
 def _visible_files(folder: Path) -> list[Path]:
-    found = sorted(folder.rglob("*.parquet"))
-    return [file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)]
+    """The Parquet files whose names, and those of their folders, do not begin with a point or an underscore."""
+
+    def refuse(error: OSError) -> NoReturn:
+        # Rows must not be missing because a folder cannot be read.
+        raise InvalidTable(f"{error.filename} cannot be read: {error.strerror}. Check the permissions of the folder.")
+
+    found = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        found += [Path(place, name) for name in names if name.endswith(".parquet") and name[0] not in "._"]
+    return sorted(found)
 
 
 def _kinds(file: Path) -> dict[str, Any]:

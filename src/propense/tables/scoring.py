@@ -1,5 +1,6 @@
 """Score a table on disk in batches: write every row with its three scores, or the list of rows to review first."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -149,7 +150,7 @@ def _check(model: TableModel, source: TableFile, out: Path, top: int | None, dec
     taken = [name for name in ADDED if name in source.columns]
     if taken:
         raise InvalidTable(f"{source.path} already has a column {taken[0]!r}, which scoring would add. Rename it.")
-    if out.exists() and out.samefile(source.path):
+    if os.path.exists(out) and out.samefile(source.path):
         raise InvalidTable(f"{out} is the table itself, which is not overwritten. Choose another file.")
 
 
