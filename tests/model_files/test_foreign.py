@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 import sklearn
 import skops.io
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -349,6 +351,21 @@ def forest():
     return model
 
 
+def forest_of(**attributes):
+    """A forest of features and classes that its trees do not have."""
+    return with_attributes(RandomForestClassifier(2, random_state=0).fit(X, Y), **attributes)
+
+
+def filled(statistics):
+    imputer = with_attributes(SimpleImputer().fit(X), statistics_=np.array(statistics))
+    return Pipeline([("imputer", imputer), ("scaler", StandardScaler().fit(X))])
+
+
+def columns(**spans):
+    transformer = ColumnTransformer([("a", StandardScaler(), slice(0, 2)), ("b", StandardScaler(), [2])]).fit(X)
+    return with_attributes(transformer, output_indices_={**transformer.output_indices_, **spans})
+
+
 def coded(**options):
     words = np.array([["a", "x"], ["b", "y"], ["b", "z"], ["a", "z"]] * 5)
     return OneHotEncoder(**options).fit(words)
@@ -365,6 +382,16 @@ UNSOUND = {
     "no number of features": lambda: with_attributes(grown(), n_features_in_=True),
     "something else for a tree": lambda: with_attributes(grown(), tree_=StandardScaler()),
     "a tree in a forest": forest,
+    "a forest of fewer features than its trees": lambda: forest_of(n_features_in_=2),
+    "a forest of a billion classes": lambda: forest_of(n_classes_=10**9),
+    "a billion trees in a step of boosting": lambda: with_attributes(boosted(), n_trees_per_iteration_=10**9),
+    "a value to impute that is not finite": lambda: filled([0.0, np.inf, 0.0]),
+    "a column without a value to impute": lambda: filled([0.0, np.nan, 0.0]),
+    "too few values to impute": lambda: filled([0.0]),
+    "a span of a billion columns": lambda: columns(a=slice(0, 10**9)),
+    "a span of a billion columns at the end": lambda: Pipeline(
+        [("columns", columns(b=slice(2, 10**9))), ("scaler", StandardScaler().fit(X))]
+    ),
     "a child of a boosted tree beyond the end": lambda: boosted(left=10**6),
     "a child of a boosted tree before its parent": lambda: boosted(right=0),
     "a feature of a boosted tree that is not there": lambda: boosted(feature_idx=3),

@@ -337,6 +337,13 @@ NONSENSE = {
     "columns far away": put(columns, "parameters", "transformers", 0, "$tuple", 2, [10**6]),
     "a format for names": put(columns, "parameters", "verbose_feature_names_out", "{feature_name:>999999999}"),
     "spans of no kind": put(columns, "fitted", "output_indices_", {"numbers": 3}),
+    "a span of a billion columns": put(columns, "fitted", "output_indices_", "numbers", {"$slice": [0, 10**9, None]}),
+    "a column without a value to impute": put(
+        imputer, "fitted", "statistics_", {"$values": [{"$float": "nan"}], "dtype": "float64", "shape": [1]}
+    ),
+    "an infinite value to impute": put(
+        imputer, "fitted", "statistics_", {"$values": [{"$float": "inf"}], "dtype": "float64", "shape": [1]}
+    ),
     "an unknown output": put(columns, "output", "os"),
     "a transformer for another": put(columns, "fitted", "transformers_", 0, "$tuple", 1, "drop me"),
     "an unfitted transformer": lambda header: encoder(header).pop("fitted"),

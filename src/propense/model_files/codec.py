@@ -62,6 +62,7 @@ def build_model(description: Any) -> Any:
             model = _build_pipeline(description)
         else:
             model = _build(description)
+    foreign.check_parts(model)
     summarise(description)
     return model
 

@@ -1,7 +1,9 @@
 """Parts of scikit-learn in a file, by skops: nothing is built before its schema is checked, and nothing is run."""
 
 import io
+import itertools
 import json
+import math
 import warnings
 from collections import UserList
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from propense.model_files.checks import is_count
 from propense.model_files.container import check_memory
 from propense.model_files.trusted import announced, check_schema, trusted_names
 
-__all__ = ["build_inner", "describe_inner", "dump", "load"]
+__all__ = ["build_inner", "check_parts", "describe_inner", "dump", "load"]
 
 
 def describe_inner(thing: Any, where: str) -> dict[str, Any]:
@@ -55,11 +57,16 @@ def load(data: Any) -> Any:
     if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 1:
         raise ModelFileError("it holds a part of scikit-learn that is not bytes")
     thing = skops.loads(_checked(data.tobytes()), trusted=trusted_names())
+    check_parts(thing)
+    return thing
+
+
+def check_parts(thing: Any) -> None:
+    """Raise an error if a part of scikit-learn has numbers that its code would use without checking them."""
     for part in _parts(thing):
         learned, check = _CHECKS.get(type(part).__name__, ("", None))
         if check is not None and learned in vars(part) and not check(part):
             raise ModelFileError(f"it holds a {type(part).__name__} whose fitted numbers are inconsistent")
-    return thing
 
 
 def _need_skops() -> Any:
@@ -129,9 +136,18 @@ def _is_tree(part: Any) -> bool:
     tree, p = part.tree_, part.n_features_in_
     if type(tree).__name__ != "Tree" or not is_count(p, 0) or not 1 <= tree.node_count <= tree.capacity:
         return False
+    if tree.n_outputs != 1 or tree.n_classes[0] < 1:
+        return False
     inner = np.flatnonzero(tree.children_left != -1)
     children = np.stack([tree.children_left, tree.children_right])[:, inner]
     return _lead_on(inner, children, tree.feature[inner], tree.node_count, p)
+
+
+def _is_forest(part: Any) -> bool:
+    """Whether the trees take the features that the forest has checked; they do not check them again."""
+    p, count = part.n_features_in_, len(part.classes_)
+    trees = [(tree.n_features_in_, tree.n_classes_) for tree in part.estimators_]
+    return part.n_outputs_ == 1 and part.n_classes_ == count and all(pair == (p, count) for pair in trees)
 
 
 def _is_boosting(part: Any) -> bool:
@@ -139,6 +155,8 @@ def _is_boosting(part: Any) -> bool:
 
     p, categorical = part.n_features_in_, part._bin_mapper.is_categorical_
     if not is_count(p, 0) or len(categorical) != p or np.any(categorical):
+        return False
+    if part.n_trees_per_iteration_ != 1 or any(len(stage) != 1 for stage in part._predictors):
         return False
     for nodes in (each.nodes for stage in part._predictors for each in stage):
         if nodes.dtype != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1 or not len(nodes) or nodes["is_categorical"].any():
@@ -171,10 +189,48 @@ def _is_vocabulary(part: Any) -> bool:
     return sorted(part.vocabulary_.values()) == list(range(len(part.vocabulary_)))
 
 
-# Numbers that compiled code uses without checking them: by class, an attribute it has once fitted, and the check.
+def _is_imputer(part: Any) -> bool:
+    values = part.statistics_
+    return np.shape(values) == (part.n_features_in_,) and not any(value in (math.inf, -math.inf) for value in values)
+
+
+def _is_column_transformer(part: Any) -> bool:
+    """Whether what its transformers return lies side by side; those that return nothing are at 0."""
+    spans = sorted((each.start, each.stop, each.step) for each in part.output_indices_.values() if each.stop)
+    starts, ends = [start for start, _, _ in spans], [0, *(stop for _, stop, _ in spans)]
+    return starts == ends[:-1] and ends == sorted(ends) and all(step is None for _, _, step in spans)
+
+
+def _is_chain(part: Any) -> bool:
+    """Whether each step of a pipeline takes as many features as the one before returns, where that is known."""
+    steps = [step for _, step in part.steps if step is not None and not isinstance(step, str)]
+    return all(
+        widths is None or getattr(after, "n_features_in_", None) in (None, *widths)
+        for widths, after in ((_widths(before), after) for before, after in itertools.pairwise(steps))
+    )
+
+
+def _widths(part: Any) -> tuple[int, ...] | None:
+    """How many features a part may return; None if that is not checked."""
+    if type(part).__name__ == "ColumnTransformer" and "output_indices_" in vars(part):
+        return (max((each.stop for each in part.output_indices_.values()), default=0),)
+    if type(part).__name__ == "SimpleImputer" and "statistics_" in vars(part):
+        marks = len(part.indicator_.features_) if part.add_indicator else 0
+        # A column that was empty in fit has no value and is left out; constants depend on the version.
+        empty = sum(1 for value in part.statistics_ if value != value)
+        kept = part.keep_empty_features or part.strategy == "constant"
+        return tuple(part.n_features_in_ + marks - left for left in ((0, empty) if kept else (empty,)))
+    return None
+
+
+# Numbers that scikit-learn uses without checking them: by class, an attribute it has once fitted, and the check.
 _CHECKS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(("DecisionTreeClassifier", "ExtraTreeClassifier"), ("tree_", _is_tree)),
     **dict.fromkeys(("CountVectorizer", "TfidfVectorizer"), ("vocabulary_", _is_vocabulary)),
+    **dict.fromkeys(("RandomForestClassifier", "ExtraTreesClassifier"), ("estimators_", _is_forest)),
+    "ColumnTransformer": ("output_indices_", _is_column_transformer),
+    "Pipeline": ("steps", _is_chain),
+    "SimpleImputer": ("statistics_", _is_imputer),
     "HistGradientBoostingClassifier": ("_predictors", _is_boosting),
     "OneHotEncoder": ("categories_", _is_encoder),
 }
