@@ -231,6 +231,18 @@ def test_an_output_is_a_regular_file_and_stays_as_private_as_it_was(folder, tmp_
     assert "posterior" in private.read_text()
 
 
+def test_names_and_values_that_are_too_long_are_errors(folder, tmp_path):
+    table, model, name = folder / "clinic.csv", folder / "m.propense", tmp_path / ("a" * 300)
+    refused(["fit", table, *FIT, "--model", name], "File name too long")
+    refused(["fit", table, *FIT, "--report", name], "File name too long")
+    refused(["fit", name, *FIT], "File name too long")
+    refused(["score", table, "--model", model, "--out", name.with_suffix(".csv")], "File name too long")
+    refused(["inspect", name], "File name too long")
+    for value in ("1" * 5000, "[" * 5000):
+        refused(["fit", table, *FIT, "--set", f"ridge={value}"], "--set ridge: the value has too many digits")
+    refused(["demo", "--seed", 2**32], "--seed")
+
+
 def test_wrong_options_are_errors(folder, tmp_path):
     table, model, out = folder / "clinic.csv", folder / "m.propense", tmp_path / "o.csv"
     refused(["fit", table, "--label", "told"], "clinic.csv", "'told'", "--label")

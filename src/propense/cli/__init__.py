@@ -38,3 +38,12 @@ def main() -> None:
         # The reader of the output has gone, and Python must not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        # A name that is too long, or a folder that may not be read.
+        if error.filename is None or error.strerror is None:
+            raise
+        print(
+            f"Error: {harmless(str(error.filename))}: {error.strerror}. Check the name and permissions.",
+            file=sys.stderr,
+        )
+        sys.exit(2)

@@ -60,7 +60,7 @@ def propense(
 
 
 @app.command()
-def demo(seed: Annotated[int, typer.Option(help="The random seed of the labels.", min=0)] = 0) -> None:
+def demo(seed: Annotated[int, typer.Option(help="The random seed of the labels.", min=0, max=2**32 - 1)] = 0) -> None:
     """Hide most labels of scikit-learn's breast cancer data, and find the malignant tumours again."""
     from propense.cli._demo import run_demo, show_demo
 

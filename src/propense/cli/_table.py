@@ -320,6 +320,8 @@ def _parameters(given: list[str]) -> dict[str, Any]:
             found[name.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
             found[name.strip()] = None if value == "None" else value
+        except (ValueError, RecursionError):
+            raise InvalidOption(f"--set {name}: the value has too many digits or brackets to be read.") from None
     return found
 
 
