@@ -393,6 +393,42 @@ def test_kill_nine_at_any_moment_and_resume(tmp_path, undisturbed):
         assert len(ledger.rows()) == 24
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_workers_end_when_only_their_parent_is_killed(tmp_path):
+    (tmp_path / "waiting.py").write_text(
+        "import os, time\nfrom pathlib import Path\nfrom propense import Naive\n\n\nclass Waiting(Naive):\n"
+        "    def fit(self, X, y):\n        Path(f'{os.getpid()}.pid').touch()\n        time.sleep(120)\n"
+    )
+    (tmp_path / "plan.toml").write_text(
+        'datasets = ["wdbc"]\nmechanisms = ["S1"]\nfrequencies = [0.5]\nmethods = ["waiting.Waiting"]\n'
+    )
+    command = [sys.executable, "-m", "propense", "study", "run", "plan.toml", "--jobs", "2"]
+    runner = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    try:
+        give_up = time.monotonic() + 60
+        while len(workers := [int(each.stem) for each in tmp_path.glob("*.pid")]) < 2 and time.monotonic() < give_up:
+            time.sleep(0.1)
+    finally:
+        runner.kill()
+        runner.wait()
+    assert len(workers) == 2
+    give_up = time.monotonic() + 20
+    while (left := [worker for worker in workers if _is_running(worker)]) and time.monotonic() < give_up:
+        time.sleep(0.1)
+    for worker in left:
+        os.kill(worker, signal.SIGKILL)
+    assert left == []
+
+
+def _is_running(process):
+    try:
+        # After the name, in parentheses, comes the state; Z has ended and waits to be collected.
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_an_estimator_of_ones_own_is_one_line_in_the_plan(tmp_path, monkeypatch):
     (tmp_path / "my_methods.py").write_text(
         "from sklearn.linear_model import LogisticRegression\n\n\nclass Half(LogisticRegression):\n    pass\n"

@@ -1,10 +1,14 @@
 """Run a study: measure the cells that the ledger lacks, in parallel, and record each as soon as it is done."""
 
+import os
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
+from threading import Thread
 
 from joblib import Parallel, delayed, parallel_config
 
@@ -103,7 +107,9 @@ def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[
     # Processes use one BLAS thread each.
     backend = {"backend": "loky", "inner_max_num_threads": 1} if dask is None else {"backend": "dask"}
     with nullcontext() if dask is None else on_dask(dask), parallel_config(**backend):
-        tasks = (delayed(_measure_there)(cell, sys.path) for cell in cells)
+        # The workers of a cluster are not ours to end.
+        parent = os.getpid() if dask is None else None
+        tasks = (delayed(_measure_there)(cell, sys.path, parent) for cell in cells)
         try:
             yield from Parallel(n_jobs=jobs if dask is None else -1, return_as="generator_unordered")(tasks)
         except BrokenProcessPool:
@@ -113,7 +119,21 @@ def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[
             ) from None
 
 
-def _measure_there(cell: Cell, path: list[str]) -> tuple[Cell, Record]:
+def _measure_there(cell: Cell, path: list[str], parent: int | None) -> tuple[Cell, Record]:
     """Measure in a worker process, with the parent's module search path so that the user's own methods are found."""
+    if parent is not None:
+        _end_with(parent)
     sys.path[:] = [*sys.path, *(folder for folder in path if folder not in sys.path)]
     return cell, measure(cell)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """Let this process end within a second after its parent, which may be killed without a chance to end it."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
