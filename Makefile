@@ -1,8 +1,9 @@
 # Every target makes the virtual environment it needs.
 PYTHON ?= python3
-BIN := .venv/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(SCRIPTS)
 
-.PHONY: demo test fast check format bench docs clean
+.PHONY: demo test fast floors check format bench docs dist clean
 
 demo: .venv/.cli
 	$(BIN)/propense demo
@@ -13,6 +14,11 @@ test: .venv/.dev
 # While editing: what is not marked slow, in less than a minute on two cores.
 fast: .venv/.dev
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
+
+# The lowest release of everything that pyproject.toml names. PYTHON should be the lowest too: old releases have no
+# wheels for a new Python. Without torch, whose lowest release brings gigabytes of CUDA; its tests are skipped.
+floors: .venv-floors/.made
+	.venv-floors/$(SCRIPTS)/pytest -n auto --dist worksteal
 
 check: .venv/.dev
 	$(BIN)/ruff check .
@@ -55,6 +61,23 @@ docs: .venv/.docs
 	$(BIN)/sphinx-build --builder html -W --keep-going --quiet docs docs/_build
 	@echo docs/_build/index.html
 
+# What a user installs: a wheel and a source archive, checked, and the demo run from the wheel in a new environment.
+dist: .venv/.made
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet build twine
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	for each in dist/*; do \
+	  $(PYTHON) -m venv --clear .venv/trial && .venv/trial/$(SCRIPTS)/python -m pip install --quiet "$$each[cli]" \
+	    && (cd .venv/trial && $(SCRIPTS)/propense demo) || exit 1; \
+	done
+
+.venv-floors/.made: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-floors
+	.venv-floors/$(SCRIPTS)/python -m pip install --quiet uv
+	.venv-floors/$(SCRIPTS)/uv pip install --quiet --python .venv-floors --resolution lowest-direct --editable '.[dev]'
+	touch $@
+
 .venv/.made:
 	$(PYTHON) -m venv .venv
 	touch $@
@@ -83,4 +106,4 @@ docs: .venv/.docs
 	touch $@ .venv/.cli
 
 clean:
-	rm -rf .venv dist build docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-floors dist build docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

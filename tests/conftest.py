@@ -8,6 +8,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # threads, wait for each other most of the time (seen: 50 s instead of 3 s). Tests of threads use `two_blas_threads`.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import importlib
 import importlib.util
 import tempfile
 from dataclasses import dataclass
@@ -17,29 +18,38 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 from hypothesis import settings
 from sklearn.base import clone
+from sklearn.utils.fixes import parse_version
 from threadpoolctl import ThreadpoolController
 
-from clinic import make_clinic
 from propense import JERM, LBE, SAREM, JointMLE, KnownPropensity, SparseJoint, scar_test
 from propense._designs import as_design
 from propense.estimators import known_methods
-
-try:
-    import torch
-except ImportError:
-    torch = None
-else:
-    # The problems here are small, and on a busy machine threads wait for each other.
-    torch.set_num_threads(1)
 
 # An example that takes long on a busy machine has not failed.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
+# The ℓ1 penalty of scikit-learn's LogisticRegression, which lost its `penalty` in 1.8.
+LASSO = {"penalty": "l1"} if parse_version(sklearn.__version__) < parse_version("1.8") else {"l1_ratio": 1.0}
+
 ROOT = Path(__file__).parents[1]
 BESIDE = ROOT.parent / "shared" / "data"
+
+
+OPTIONAL = ("dask", "distributed", "pyarrow", "torch")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A file whose imports need an optional package that is not installed is skipped, and says so."""
+    report = yield
+    for package in OPTIONAL:
+        if report.failed and f"No module named '{package}" in str(report.longrepr):
+            report.outcome, report.longrepr = "skipped", (str(collector.path), 1, f"needs {package}")
+    return report
 
 
 @pytest.fixture
@@ -68,8 +78,25 @@ def mapped(X):
 
 
 def slow_where(condition, names):
-    """Parameters of a fixture, those that meet the condition marked slow."""
-    return [pytest.param(name, marks=pytest.mark.slow) if condition(name) else name for name in names]
+    """Parameters of a fixture: those that meet the condition marked slow, those without their package skipped."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * condition(name) + missing(name)) for name in names]
+
+
+def missing(name):
+    """A mark that skips a kind of storage, if the package that its name begins with is not installed."""
+    package = name.partition(" ")[0]
+    absent = package in ("torch", "dask") and not importlib.util.find_spec(package)
+    return [pytest.mark.skip(reason=f"needs {package}")] * absent
+
+
+def tensor(X, **options):
+    """X as torch's, which is imported where a test needs it: it takes seconds."""
+    return importlib.import_module("torch").tensor(X, **options)
+
+
+def dask_design(X, *storage):
+    """X in blocks of Dask, which is imported where a test needs it."""
+    return as_design(importlib.import_module("blocks").as_dask(X, *storage))
 
 
 # Each kind of storage, as a function of a dense float64 matrix; float32 storage is exact for what the tests put in it.
@@ -80,22 +107,13 @@ DESIGN_KINDS = {
     "mapped": lambda X: as_design(mapped(X)),
     "sparse": lambda X: as_design(sp.csr_array(X)),
     "sparse float32": lambda X: as_design(sp.csr_array(X.astype(np.float32))),
+    "torch": lambda X: as_design(tensor(X)),
+    "torch float32": lambda X: as_design(tensor(X.astype(np.float32))),
+    "torch column-major": lambda X: as_design(tensor(X.T.copy()).T),
+    "dask": dask_design,
+    "dask float32": lambda X: dask_design(X.astype(np.float32)),
+    "dask sparse": lambda X: dask_design(X, sp.csr_array),
 }
-if torch is not None:
-    DESIGN_KINDS |= {
-        "torch": lambda X: as_design(torch.tensor(X)),
-        "torch float32": lambda X: as_design(torch.tensor(X, dtype=torch.float32)),
-        "torch column-major": lambda X: as_design(torch.tensor(X.T.copy()).T),
-    }
-
-if importlib.util.find_spec("dask"):
-    from blocks import as_dask
-
-    DESIGN_KINDS |= {
-        "dask": lambda X: as_design(as_dask(X)),
-        "dask float32": lambda X: as_design(as_dask(X.astype(np.float32))),
-        "dask sparse": lambda X: as_design(as_dask(X, sp.csr_array)),
-    }
 
 
 @pytest.fixture(params=slow_where(lambda name: name not in ("dense", "sparse", "torch"), DESIGN_KINDS))
@@ -195,4 +213,5 @@ def few_simulations():
 
 @pytest.fixture(scope="session")
 def clinic():
-    return make_clinic()[0]
+    pytest.importorskip("pyarrow")
+    return importlib.import_module("clinic").make_clinic()[0]

@@ -41,6 +41,15 @@ def test_all_is_every_extra_but_torch():
     assert set(named) == set(extras) - {"torch"}
 
 
+def test_a_change_must_pass_every_check_and_build_the_docs():
+    assert re.findall(r"^make (\w+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE) == [
+        "test",
+        "check",
+        "demo",
+        "docs",
+    ]
+
+
 def requirements():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     listed = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
@@ -101,3 +110,38 @@ def test_importing_pulls_no_optional_package():
 def test_the_command_starts_without_scientific_libraries():
     code = "import sys; from propense.cli import _app; print(*{'numpy', 'sklearn', 'pyarrow'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []
+
+
+# Runs pytest where these packages cannot be imported.
+WITHOUT = """
+import sys
+from importlib.machinery import PathFinder
+find, absent = PathFinder.find_spec, {"pyarrow", "torch", "dask", "distributed"}
+PathFinder.find_spec = classmethod(
+    lambda _, name, *rest: None if name.partition(".")[0] in absent else find(name, *rest)
+)
+import pytest
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.slow
+def test_the_tests_start_without_optional_packages_and_say_what_they_skip():
+    files = ["tests/tables/test_schema.py", "tests/_inputs/test_torch.py", "tests/_inputs/test_dask.py"]
+    law = "tests/_designs/test_designs.py::test_take_keeps_the_rows_of_a_mask"
+    ended = subprocess.run([sys.executable, "-c", WITHOUT, *files, law], capture_output=True, text=True, cwd=ROOT)
+    assert ended.returncode == 0, ended.stdout
+    assert "needs pyarrow" in ended.stdout
+    assert "needs torch" in ended.stdout
+    assert "needs dask" in ended.stdout
+
+
+@pytest.mark.slow
+def test_what_the_tests_share_imports_no_optional_package():
+    # pandas, which scikit-learn looks for by itself, looks for pyarrow.
+    code = (
+        "import sys, pandas; before = set(sys.modules); import conftest; "
+        "print(*{'pyarrow', 'torch', 'dask', 'clinic', 'blocks'} & (set(sys.modules) - before))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "tests", check=True)
+    assert ended.stdout.split() == []

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
+from conftest import LASSO
 from propense._designs import as_design
 from propense._risks import LogisticRisk
 from propense._solvers import Penalty, SparseLogistic, SparsePair, orthant_newton
@@ -65,7 +66,7 @@ def test_no_slope_of_a_minimum_can_pay_its_price_any_better(rng, storage, l1_rat
 
 def test_more_columns_than_rows(rng):
     n, p = 120, 1000
-    X = sp.random_array((n, p), density=0.2, rng=rng, data_sampler=rng.standard_normal, format="csr")
+    X = sp.csr_array(sp.random(n, p, 0.2, random_state=rng, data_rvs=rng.standard_normal))
     X = sp.csr_array(sp.hstack([rng.normal(size=(n, 3)), X[:, 3:]]))
     s = (rng.random(n) < 1 / (1 + np.exp(-2 * X.toarray()[:, 0]))) & (rng.random(n) < 0.8)
     pair = SparsePair(as_design(X), s)
@@ -98,9 +99,8 @@ def test_the_logistic_minimum_is_that_of_scikit_learn(rng, weighted):
     alpha = 0.02
     search = SparseLogistic(as_design(X), s, weights=weights if weighted else None)
     found = search.solve(alpha, search.null(), tol=TOL, max_iter=500)
-    model = LogisticRegression(
-        l1_ratio=1.0, C=1 / (alpha * weights.sum()), solver="saga", tol=1e-10, max_iter=10_000
-    ).fit(X, s, sample_weight=weights)
+    model = LogisticRegression(**LASSO, C=1 / (alpha * weights.sum()), solver="saga", tol=1e-10, max_iter=10_000)
+    model.fit(X, s, sample_weight=weights)
     np.testing.assert_allclose(found.coef[1:], model.coef_[0], atol=1e-6)
     np.testing.assert_allclose(found.coef[0], model.intercept_[0], atol=1e-6)
     assert 0 < np.count_nonzero(found.coef[1:]) < 12

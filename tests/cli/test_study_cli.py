@@ -186,7 +186,8 @@ def test_a_log_shows_the_progress(monkeypatch):
         progress.on_start(RunProgress(total=103, done=3, failed=1))
         for error in (None, None, "ValueError", None, None, None):
             progress.on_record(None, Record(error=error))
-    assert log.getvalue().splitlines() == [
+    # rich before 14.3 ends with an empty line.
+    assert log.getvalue().rstrip("\n").split("\n") == [
         "6 of 103 records, 0.1/s, 16 min left, 2 failed",
         "9 of 103 records, 0.1/s, 16 min left, 2 failed",
     ]

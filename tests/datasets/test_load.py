@@ -93,6 +93,8 @@ def serve(monkeypatch):
     def start(arff, failures=0):
         server = OpenML(arff.encode(), failures)
         servers.append(server)
+        # scikit-learn before 1.7 puts it before each address.
+        monkeypatch.setattr(_openml, "_OPENML_PREFIX", "")
         monkeypatch.setattr(_openml, "_DATA_INFO", server.address + "/info/{}")
         monkeypatch.setattr(_openml, "_DATA_FEATURES", server.address + "/features/{}")
         monkeypatch.setattr(_openml, "_DATA_QUALITIES", server.address + "/qualities/{}")

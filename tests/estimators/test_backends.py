@@ -1,5 +1,6 @@
 """Wherever X lives, the model is the one that NumPy's X gives."""
 
+import importlib
 import importlib.util
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from conftest import fit, in_few_rounds, load_problem, mapped, reference_files, slow_where, torch
+from conftest import fit, in_few_rounds, load_problem, mapped, reference_files, slow_where, tensor
 from propense import JERM
 from propense._maths.arrays import to_host
 from propense.estimators import _lbe
@@ -21,18 +22,19 @@ def sparse(array):
 
 
 # Each storage, as a function of a NumPy array: X, y or weights elsewhere.
-BACKENDS = {"mapped": mapped, "sparse": sparse}
+BACKENDS = {
+    "mapped": mapped,
+    "sparse": sparse,
+    "dask": lambda array: blocks(array) if array.ndim == 2 else da.from_array(array, chunks=130),
+    "dask sparse": lambda array: blocks(array, sparse) if array.ndim == 2 else array,
+    "torch": tensor,
+}
 if importlib.util.find_spec("dask"):
     import dask.array as da
 
-    from blocks import as_dask
-
-    BACKENDS["dask"] = lambda array: as_dask(array) if array.ndim == 2 else da.from_array(array, chunks=130)
-    BACKENDS["dask sparse"] = lambda array: as_dask(array, sparse) if array.ndim == 2 else array
-if torch is not None:
-    BACKENDS["torch"] = torch.tensor
-    if torch.cuda.is_available():
-        BACKENDS["torch cuda"] = lambda X: torch.tensor(X, device="cuda")
+    from blocks import as_dask as blocks
+if importlib.util.find_spec("torch") and importlib.import_module("torch").cuda.is_available():
+    BACKENDS["torch cuda"] = lambda X: tensor(X, device="cuda")
 
 PREDICTIONS = ("decision_function", "predict_proba", "predict_propensity", "predict_hidden", "predict")
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from conftest import LASSO
 from propense import JointMLE, SparseJoint
 from propense._designs import as_design
 from propense._inputs.sample import Sample
@@ -117,7 +118,7 @@ def test_where_every_positive_is_labelled_it_is_the_lasso_of_scikit_learn(data, 
     # Fewer at the top than a logistic curve has would be a constant e < 1; here there are more.
     s = sigmoid(2 * X[:, 0] - X[:, 1]) + 0.1 * rng.normal(size=len(X)) > 0.5
     model = SparseJoint(alpha=0.03, variant="plain", propensity_features=[], refit=False).fit(X, s)
-    lasso = LogisticRegression(l1_ratio=1.0, C=1 / (0.03 * len(s)), solver="saga", tol=1e-9, max_iter=10_000).fit(X, s)
+    lasso = LogisticRegression(**LASSO, C=1 / (0.03 * len(s)), solver="saga", tol=1e-9, max_iter=10_000).fit(X, s)
     assert model.predict_propensity(X).min() > 1 - 1e-6
     np.testing.assert_allclose(model.coef_, lasso.coef_, atol=1e-5)
     np.testing.assert_allclose(model.intercept_, lasso.intercept_, atol=1e-5)
@@ -157,7 +158,7 @@ def test_a_dear_propensity_has_fewer_slopes(data):
 @pytest.mark.slow
 def test_more_sparse_columns_than_rows(rng):
     n, p = 300, 3000
-    X = sp.random_array((n, p), density=0.05, rng=rng, data_sampler=rng.standard_normal, format="csr")
+    X = sp.csr_array(sp.random(n, p, 0.05, random_state=rng, data_rvs=rng.standard_normal))
     X = sp.csr_array(sp.hstack([rng.normal(size=(n, 1)), X]))
     y = rng.random(n) < sigmoid(4 * X[:, [0]].toarray().ravel())
     model = SparseJoint(n_alphas=4, eps=0.1, folds=2, random_state=0).fit(X, y & (rng.random(n) < 0.6))

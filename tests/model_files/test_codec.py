@@ -62,6 +62,7 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.fixes import parse_version
 
 import propense
 from conftest import fit
@@ -524,7 +525,10 @@ def test_columns_of_an_array_are_prepared_alike(problem, kept, remainder):
         assert_survives(model, kept, X)
 
 
-@pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+OLD = pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.9"), reason="needs scikit-learn 1.9")
+
+
+@pytest.mark.parametrize("remainder", ["drop", pytest.param("passthrough", marks=OLD)])
 def test_columns_of_a_polars_frame_are_prepared_alike(frame, kept, remainder):
     X, s = frame
     X = pl.from_pandas(X, nan_to_null=False)

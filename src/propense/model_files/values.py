@@ -136,7 +136,7 @@ def _slice(ends: Any, packed: Any, arrays: Arrays) -> slice:
 
 def _number(value: Any, packed: Any, arrays: Arrays) -> Any:
     dtype, value = _dtype(packed["dtype"]), _unpack(value, arrays)
-    if dtype.kind == "O" or not _fits(value, dtype.kind):
+    if dtype.kind == "O" or not _fits(value, dtype):
         raise ValueError
     return dtype.type(value)
 
@@ -151,7 +151,7 @@ def _array(number: Any, packed: Any, arrays: Arrays) -> NDArray[Any]:
 def _values(values: Any, packed: Any, arrays: Arrays) -> NDArray[Any]:
     shape, dtype = packed["shape"], _dtype(packed["dtype"])
     whole = isinstance(shape, list) and all(type(each) is int and each >= 0 for each in shape)
-    if not whole or math.prod(shape) != len(values) or not all(_fits(each, dtype.kind) for each in values):
+    if not whole or math.prod(shape) != len(values) or not all(_fits(each, dtype) for each in values):
         raise ValueError
     array = np.empty(len(values), dtype=dtype)
     for place, each in enumerate(values):
@@ -159,8 +159,12 @@ def _values(values: Any, packed: Any, arrays: Arrays) -> NDArray[Any]:
     return array.reshape(shape)
 
 
-def _fits(value: Any, kind: str) -> bool:
-    """Whether a value is what an array of this kind of dtype holds, so that NumPy converts nothing."""
+def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a value is what an array of this dtype holds, so that NumPy converts nothing."""
+    kind = dtype.kind
+    # NumPy 1 would wrap 300 to 44 in int8.
+    if kind in "iu" and type(value) is int and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        return False
     if kind == "O":
         return value is None or isinstance(value, bool | int | float | str | np.generic)
     kinds = {"f": (float,), "i": (int,), "u": (int,), "b": (bool,), "U": (str,), "T": (str,)}

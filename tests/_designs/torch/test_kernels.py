@@ -5,10 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from conftest import coarse, torch
+from conftest import coarse
 
-if torch is None:
-    pytest.skip("needs torch", allow_module_level=True)
+torch = pytest.importorskip("torch")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 if DEVICE == "cpu":
     # Read when Triton is imported.

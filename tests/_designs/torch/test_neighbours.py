@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from clouds import CLOUDS, TIES, brute_force, halves, squared_distances
-from conftest import torch
 
-if torch is None:
-    pytest.skip("needs torch", allow_module_level=True)
+torch = pytest.importorskip("torch")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 if DEVICE == "cpu":
     # Read when Triton is imported.
