@@ -35,8 +35,10 @@ class OpenML:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                outer.requests.append(self.path)
-                body = outer.answer(self.path)
+                # scikit-learn before 1.7 asks for the file by its number.
+                path = "/file" if self.path == "/data/v1/download/1" else self.path
+                outer.requests.append(path)
+                body = outer.answer(path)
                 self.send_response(500 if body is None else 200)
                 self.end_headers()
                 if body is not None:
@@ -93,11 +95,15 @@ def serve(monkeypatch):
     def start(arff, failures=0):
         server = OpenML(arff.encode(), failures)
         servers.append(server)
-        # scikit-learn before 1.7 puts it before each address.
-        monkeypatch.setattr(_openml, "_OPENML_PREFIX", "")
-        monkeypatch.setattr(_openml, "_DATA_INFO", server.address + "/info/{}")
-        monkeypatch.setattr(_openml, "_DATA_FEATURES", server.address + "/features/{}")
-        monkeypatch.setattr(_openml, "_DATA_QUALITIES", server.address + "/qualities/{}")
+        # scikit-learn before 1.7 puts the prefix before each path.
+        old = hasattr(_openml, "_OPENML_PREFIX")
+        monkeypatch.setattr(_openml, "_OPENML_PREFIX", server.address + "/", raising=False)
+        for name, path in (
+            ("_DATA_INFO", "info/{}"),
+            ("_DATA_FEATURES", "features/{}"),
+            ("_DATA_QUALITIES", "qualities/{}"),
+        ):
+            monkeypatch.setattr(_openml, name, path if old else f"{server.address}/{path}")
         monkeypatch.setattr(tabular, "_DELAY", 0.01)
         return server
 
