@@ -284,6 +284,24 @@ ROWS = b"patient,age,sex,reported\n" + b"".join(
 LINES = ROWS.splitlines()
 
 
+def test_formulas_are_defused_if_asked_for(folder, tmp_path, clinic):
+    odd = ["=1+1", "+x", "-2+3", "@sum", "\ta", "-1.5", "+1e-3", "1=1", "-", "", "é"]
+    table = clinic.slice(0, len(odd)).append_column("=note", pa.array(odd))
+    csv.write_csv(table, tmp_path / "t.csv")
+    scoring = ["score", tmp_path / "t.csv", "--model", folder / "m.propense"]
+    for top in ([], ["--top", "100"]):
+        assert call(*scoring, "--out", tmp_path / "plain.csv", *top).returncode == 0
+        assert call(*scoring, "--out", tmp_path / "safe.csv", "--defuse", *top).returncode == 0
+        plain, safe = (TableFile(tmp_path / f"{name}.csv").read() for name in ("plain", "safe"))
+        assert safe.column_names == [*table.column_names[:-1], "'=note", "posterior", "propensity", "hidden"]
+        written = {"=1+1": "'=1+1", "+x": "'+x", "-2+3": "'-2+3", "@sum": "'@sum", "\ta": "'\ta"}
+        assert safe["'=note"].to_pylist() == [written.get(cell, cell) for cell in plain["=note"].to_pylist()]
+        assert safe.drop(["'=note"]).equals(plain.drop(["=note"]))
+    for name in ("a.parquet", "b.parquet"):
+        call(*scoring, "--out", tmp_path / name, *["--defuse"] * (name[0] == "a"))
+    assert parquet.read_table(tmp_path / "a.parquet").equals(parquet.read_table(tmp_path / "b.parquet"))
+
+
 def test_names_that_are_too_long_are_errors(folder, tmp_path):
     long = tmp_path / f"{'a' * 300}.csv"
     refused(["fit", long, *FIT], "cannot be opened: File name too long")

@@ -133,6 +133,12 @@ def score(
         typer.Option("--top", min=1, help="Write only this many unlabelled rows, the most likely positives first."),
     ] = None,
     decimal: Decimal = None,
+    defuse: Annotated[
+        bool,
+        typer.Option(
+            "--defuse", help="In a CSV file, put ' before text that a spreadsheet would run as a formula (= + - @)."
+        ),
+    ] = False,
     method: Annotated[
         str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
     ] = None,
@@ -153,7 +159,13 @@ def score(
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("rows", total=None)
         done = score_file(
-            fitted, source, out, top=top, decimal=decimal, progress=lambda rows: bar.update(task, completed=rows)
+            fitted,
+            source,
+            out,
+            top=top,
+            decimal=decimal,
+            defuse=defuse,
+            progress=lambda rows: bar.update(task, completed=rows),
         )
     words = f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label})"
     say(f"{words}, about {done.positives - done.labelled:,.0f} of the others expected to be positive.")

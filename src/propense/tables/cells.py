@@ -17,6 +17,7 @@ __all__ = [
     "check_decimal",
     "check_feature",
     "check_readable",
+    "defused",
     "first_refused",
     "is_categorical",
     "is_dated",
@@ -36,6 +37,9 @@ _DATE = r"^(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4}( .*)?)$"
 _COMMA = r"^[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
 # 1.549 and 12.300: the point is a decimal sign or separates thousands.
 _THOUSANDS = r"^[-+]?[1-9]\d{0,2}(\.\d{3})+$"
+# What a spreadsheet takes for a formula, and the numbers and dashes among it.
+_FORMULA = r"^[=+\-@\t\r]"
+_HARMLESS = r"^([-+]?(\d[\d.,]*|[.,]\d+)([eE][-+]?\d+)?\s?%?|-+|[-+]?(?i:inf|infinity|nan))$"
 # A number with separators, a unit, a per cent sign or brackets.
 _FORMATTED = r"^[-+(]?\s?[€$£]?\s?\d[\d.,'’\s]*\)?\s?(%|[€$£]|\p{L}{1,4}\.?)?$"
 
@@ -120,6 +124,28 @@ def normalise_decimals(table: Any, names: Collection[str], decimal: str | None) 
     every, wanted = table.schema.names, set(names)
     columns = [with_points(table.column(name)) if name in wanted else table.column(name) for name in every]
     return type(table).from_arrays(columns, names=every)
+
+
+def defused(table: Any) -> Any:
+    """A table or batch with an apostrophe before texts and names that a spreadsheet would run as a formula."""
+    import pyarrow as pa
+
+    columns = [_defuse(cells) for cells in table.columns]
+    names = _defuse(pa.array(table.schema.names, pa.string())).to_pylist()
+    return type(table).from_arrays(columns, names=names)
+
+
+def _defuse(cells: Any) -> Any:
+    from pyarrow import compute
+
+    if is_categorical(cells):
+        cells = _plain(cells)
+    if not _is_text(cells.type):
+        return cells
+    formula = compute.match_substring_regex(cells, _FORMULA)
+    harmless = compute.match_substring_regex(cells, _HARMLESS)
+    marked = compute.replace_substring_regex(cells, "^", "'", max_replacements=1)
+    return compute.if_else(compute.and_not(formula, harmless), marked, cells)
 
 
 def looks_numeric(cells: Any) -> str | None:

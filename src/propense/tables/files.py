@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from propense.errors import InvalidTable, MissingExtra
+from propense.tables.cells import defused
 
 __all__ = ["SUFFIXES", "TableFile", "TableWriter", "check_exists", "first_line", "need_arrow"]
 
@@ -237,10 +238,12 @@ class TableWriter:
         The separator of a CSV file. None means a comma, or a tab for .tsv.
     marked : bool, default=False
         Whether a CSV file begins with the byte order mark by which Excel recognises UTF-8.
+    defuse : bool, default=False
+        Whether texts in a CSV file that a spreadsheet would run as a formula get an apostrophe in front.
     """
 
-    def __init__(self, path: Path, *, separator: str | None = None, marked: bool = False) -> None:
-        self._path, self._marked = path, marked
+    def __init__(self, path: Path, *, separator: str | None = None, marked: bool = False, defuse: bool = False) -> None:
+        self._path, self._marked, self._defuse = path, marked, defuse
         self._separator = separator or ("\t" if ".tsv" in path.suffixes else ",")
         self._format = _format_of(Path(path.name))
         self._sink: Any = None
@@ -252,6 +255,8 @@ class TableWriter:
     def write(self, rows: Any) -> None:
         """Append a table or a batch."""
         try:
+            if self._defuse and self._format == "csv":
+                rows = defused(rows)
             if self._writer is None:
                 self._writer = self._open(rows.schema)
             self._writer.write(rows)

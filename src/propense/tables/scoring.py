@@ -57,6 +57,7 @@ def score_file(
     *,
     top: int | None = None,
     decimal: str | None = None,
+    defuse: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Scored:
     """Write the table with the columns `posterior`, `propensity` and `hidden`, or only its `top` unlabelled rows.
@@ -73,6 +74,9 @@ def score_file(
         How many rows to write, those most likely to be positive first. None writes all rows in their order.
     decimal : {".", ","}, default=None
         The decimal sign of numbers written as text. None means a point.
+    defuse : bool, default=False
+        Whether a CSV file gets an apostrophe before every text and column name that begins with =, +, - or @ and is not
+        a number. Spreadsheets run such cells as formulas.
     progress : callable, default=None
         Called after every batch with the number of rows done.
 
@@ -91,7 +95,7 @@ def score_file(
     separator = None if source.separator in (",", "\t") else source.separator
     with (
         write_atomically(out, InvalidTable) as path,
-        TableWriter(path, separator=separator, marked=source.marked) as output,
+        TableWriter(path, separator=separator, marked=source.marked, defuse=defuse) as output,
     ):
         for batch in source.batches():
             cells = normalise_decimals(batch, model.schema.names, decimal)
