@@ -302,14 +302,6 @@ def test_formulas_are_defused_if_asked_for(folder, tmp_path, clinic):
     assert parquet.read_table(tmp_path / "a.parquet").equals(parquet.read_table(tmp_path / "b.parquet"))
 
 
-def test_names_that_are_too_long_are_errors(folder, tmp_path):
-    long = tmp_path / f"{'a' * 300}.csv"
-    refused(["fit", long, *FIT], "cannot be opened: File name too long")
-    refused(["fit", folder / "clinic.csv", *FIT, "--model", long], "--model", "cannot be written: File name too long")
-    scoring = ["score", folder / "clinic.csv", "--model", folder / "m.propense", "--out", long]
-    refused(scoring, "--out", "cannot be written: File name too long")
-
-
 @st.composite
 def malformed_tables(draw):
     """A table that cannot be fitted, and words that the error must contain."""

@@ -95,7 +95,7 @@ def fit(
     from propense.cli._fit_summary import show_fit
     from propense.tables import FitOptions, TableFile, TableFolder
 
-    in_pieces = dask is not None or os.path.isdir(table)
+    in_pieces = dask is not None or table.is_dir()
     source = TableFolder(table) if in_pieces else TableFile(table)
     _keep_apart([table], {"--model": model, "--report": report})
     if report is not None:
@@ -296,10 +296,6 @@ def _keep_apart(read: list[Path], written: dict[str, Path | None]) -> None:
     """Raise an error, before any work, if an output cannot be written or would overwrite an input or another output."""
     wanted = {option: path for option, path in written.items() if path is not None}
     for option, path in wanted.items():
-        try:
-            path.exists()
-        except OSError as error:
-            raise InvalidOption(f"{option} {path} cannot be written: {error.strerror}. Give another name.") from None
         if path.is_dir():
             raise InvalidOption(f"{option} {path} is a folder. Give the name of a file.")
         if path.exists() and not path.is_file():
