@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import json
 import re
 import subprocess
 import sys
@@ -48,6 +49,16 @@ def test_a_change_must_pass_every_check_and_build_the_docs():
         "demo",
         "docs",
     ]
+
+
+def test_the_public_workflow_runs_targets_of_the_makefile_on_every_python_declared():
+    workflow = (ROOT / ".github" / "workflows" / "checks.yml").read_text()
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    used = set(re.findall(r"- run: make (\w+)$", workflow, re.MULTILINE))
+    assert {"test", "floors", "check", "docs", "demo", "dist"} <= used <= targets
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    declared = [each.rpartition(" ")[2] for each in classifiers if ":: 3." in each]
+    assert f"python: {json.dumps(declared)}" in workflow
 
 
 def requirements():
