@@ -47,7 +47,7 @@ class Ledger:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise LedgerError(f"{self.path} cannot be created: {error}.") from None
+            raise LedgerError(f"{self.path} cannot be created: {error}. Choose a folder you may write to.") from None
         with self._translate_errors("opened"):
             self._open()
 
@@ -99,7 +99,8 @@ class Ledger:
             raise LedgerError(f"{self.path} is an SQLite file of another program. Choose another name for the ledger.")
         if tables and layout not in (_LAYOUT, _WITHOUT_CHECKSUMS):
             raise LedgerError(
-                f"{self.path} has layout {layout}, from another version of propense; this version reads {_LAYOUT}."
+                f"{self.path} has layout {layout}, from a later version of propense; this version reads layouts up to "
+                f"{_LAYOUT}. Upgrade propense, or choose another name for the ledger."
             )
         return bool(tables)
 
@@ -188,9 +189,11 @@ class Ledger:
                 records[record["key"]] = record
         return records
 
-    def keys(self, *, failed: bool) -> set[str]:
-        """The keys of the cells that were measured, or of those that failed."""
-        return {key for key, record in self._records().items() if (record["error"] is not None) == failed}
+    def keys(self) -> tuple[set[str], set[str]]:
+        """The keys of the cells that were measured, and of those that failed."""
+        records = self._records()
+        failed = {key for key, record in records.items() if record["error"] is not None}
+        return records.keys() - failed, failed
 
     def rows(self, cells: Iterable[Cell] | None = None) -> list[dict[str, Any]]:
         """Records as dictionaries: all of them, or those of the given cells in their order."""

@@ -81,7 +81,8 @@ def method_named(name: str) -> Method:
     if module and not f"{module}.".startswith("propense."):
         return Method(attribute.lower(), name)
     method, parameters = find_method(name)
-    return Method(name, f"propense.{method.__name__}", tuple(sorted(parameters.items())))
+    short = method.description.name if module else name
+    return Method(short, f"propense.{method.__name__}", tuple(sorted(parameters.items())))
 
 
 # The methods of the paper, in the variants that produced its numbers.

@@ -70,7 +70,7 @@ def run(
         # A method that cannot be created is refused here, once and before anything is measured.
         method.make()
     with ledger.running():
-        done, failed = ledger.keys(failed=False), ledger.keys(failed=True)
+        done, failed = ledger.keys()
         cells = list(study.cells())
         skipped = done if retry else done | failed
         left = [cell for cell in cells if cell.key not in skipped or cell.method.name in again]
@@ -121,7 +121,8 @@ def _measured(cells: list[Cell], jobs: int, dask: str | None) -> Iterator[tuple[
 
 def _measure_there(cell: Cell, path: list[str], parent: int | None) -> tuple[Cell, Record]:
     """Measure in a worker process, with the parent's module search path so that the user's own methods are found."""
-    if parent is not None:
+    # joblib may measure in this very process, for instance on one core.
+    if parent not in (None, os.getpid()):
         _end_with(parent)
     sys.path[:] = [*sys.path, *(folder for folder in path if folder not in sys.path)]
     return cell, measure(cell)
