@@ -88,7 +88,7 @@ def _plain(value: Any, without: Any) -> Any:
         for name, each in vars(value).items():
             of_fit = name.startswith("_") and isinstance(each, np.random.Generator | np.random.RandomState)
             # The owner of a metadata request is the estimator that holds it; the name of its class will do.
-            owner = name == "owner" and type(each).__name__
+            owner = name == "owner" and (each if isinstance(each, str) else type(each).__name__)
             setattr(copied, name, owner or (None if of_fit else _plain(each, without)))
         return copied
     if type(value) in (list, tuple):

@@ -130,7 +130,7 @@ def _predictor_facts(predictor: Predictor, name: str, where: str) -> dict[str, A
 def restore_method(model: BasePUClassifier, facts: Any) -> None:
     """Check the fitted values in a file, and set them."""
     what = type(model).__name__
-    if getattr(model, "solver", None) == "lbfgs":
+    if is_ours(type(model)) and getattr(model, "solver", None) == "lbfgs":
         # A solver of earlier versions, with the same answers.
         model.set_params(solver="newton")
     check_options(model, model._options)
