@@ -13,7 +13,7 @@ from propense._maths.double_logistic import joint_loss
 from propense._maths.logistic import sigmoid, softplus
 from propense._risks import PairRisk
 from propense._solvers import gradient_norm, newton
-from propense._steps.known_negatives import expected_log_unknown, fit_complete, initial_log_unknown, observed_loss
+from propense._steps.known_negatives import expected_log_unknown, initial_log_unknown, observed_loss
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor, Model
 
@@ -104,8 +104,6 @@ def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math
 
 def fit_em(sample: Sample, pair: Pair, learners: Learners, *, tol: float, max_iter: int) -> Model:
     """Rounds until they converge; the penalised observed risk never rises where both predictors are logistic."""
-    if sample.is_complete:
-        return fit_complete(sample, learners.posterior)
     if sample.negative is not None:
         pair = replace(pair, log_unknown=initial_log_unknown(sample))
     monitor: _LogisticMonitor | _ClassifierMonitor

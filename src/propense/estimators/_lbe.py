@@ -28,6 +28,7 @@ from propense._steps.em import (
     observed_risk,
     refit_em,
 )
+from propense._steps.known_negatives import fit_complete
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
 from propense.estimators._base import BasePUClassifier
@@ -151,6 +152,8 @@ class LBE(BasePUClassifier):
         if not em:
             return self._fit_published(_distinct(sample), *self._ridges(), rounds)
         learners = self._learners(sample)
+        if sample.is_complete:
+            return fit_complete(sample, learners.posterior)
         if (begin := logistic_pair(self._begin)) is not None and sample.negative is None:
             return refit_em(sample, begin, learners, tol=self.tol, max_iter=rounds)
         return fit_em(sample, self._start(sample, learners), learners, tol=self.tol, max_iter=rounds)

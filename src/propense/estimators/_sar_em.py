@@ -23,6 +23,7 @@ from propense._steps.em import (
     observed_risk,
     refit_em,
 )
+from propense._steps.known_negatives import fit_complete
 from propense._steps.learners import Learner
 from propense._steps.predictors import Model, logistic_pair
 from propense.estimators._base import BasePUClassifier
@@ -158,6 +159,8 @@ class SAREM(BasePUClassifier):
         if self.variant == "published":
             return self._fit_published(sample)
         learners = self._learners(sample, published=False)
+        if sample.is_complete:
+            return fit_complete(sample, learners.posterior)
         tol = 1e-7 if self.tol is None else self.tol
         if (begin := logistic_pair(self._begin)) is not None and sample.negative is None:
             return refit_em(sample, begin, learners, tol=tol, max_iter=self.max_iter)
