@@ -47,7 +47,8 @@ def start(inputs, out, before="pass", **options):
 
 
 def wait_for(condition, process):
-    for _ in range(1000):
+    give_up = time.monotonic() + 60
+    while time.monotonic() < give_up:
         if condition():
             return
         assert process.poll() is None, process.stderr.read()

@@ -204,7 +204,10 @@ def test_a_payload_that_is_not_hostile_loads(in_a_file, watched):
 def test_a_hostile_payload_is_refused_and_runs_nothing(in_a_file, watched, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     path = in_a_file(with_function(HOSTILE[name]))
-    with watched(), pytest.raises(ModelFileError, match=r"cannot be loaded: (?!it holds another pipeline)"):
+    with (
+        watched(),
+        pytest.raises(ModelFileError, match=r"cannot be loaded: (?!it holds a pipeline that)"),
+    ):
         load(path)
     assert os.listdir(tmp_path) == []
 
@@ -293,7 +296,8 @@ ARRAYS = {
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_and_archives_that_are_not_as_skops_writes_them_are_refused(in_a_file, watched, name):
     path = in_a_file(ARRAYS[name])
-    with watched(), pytest.raises(ModelFileError, match="cannot be loaded"):
+    # Not because the part is another than the description says, which it is.
+    with watched(), pytest.raises(ModelFileError, match=r"cannot be loaded: (?!it holds a pipeline that)"):
         load(path)
 
 

@@ -47,7 +47,7 @@ class Sample:
     labelled : bool Rows of length n
         Which rows are labelled.
     weights : Rows of length n, or None
-        The weight of each row; None means 1 for all. Never 0: such rows are left out.
+        The weight of each row; None means 1 for all. Never 0 as read: such rows are left out.
     rows : int Rows of length n, or None
         The number of each row in what the user passed; None if no row was left out.
     propensity : Rows of length n, or None

@@ -12,7 +12,7 @@ __all__ = ["MajorisedObjective", "Objective", "Solution", "gradient_norm"]
 
 
 class Objective(Protocol):
-    """What Newton's method asks of a risk."""
+    """What every solver may ask of a risk."""
 
     @property
     def total_weight(self) -> float:
