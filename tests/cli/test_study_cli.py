@@ -246,3 +246,14 @@ def test_a_ledger_without_records_of_the_plan_and_a_missing_folder_are_errors(do
         result = propense("study", command, "plan.toml", "--out", f"nowhere/{name}", cwd=done)
         assert result.returncode == 2
         assert f"nowhere/{name} was not written: No such file or directory" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["export", "table", "compare", "report"])
+def test_neither_plan_nor_ledger_is_overwritten(tmp_path, command):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "plan.ledger").write_bytes(b"x" * 600)
+    form = {"table": ["--format", "csv"], "compare": ["--format", "csv"]}.get(command, [])
+    for name in ("plan.toml", "plan.ledger"):
+        status, _, err = propense("study", command, "plan.toml", *form, "--out", name, cwd=tmp_path)
+        assert (status, "is also read" in err) == (2, True)
+    assert (tmp_path / "plan.toml").read_text() == PLAN

@@ -18,6 +18,7 @@ from command import call
 from propense import _cluster
 from propense.errors import PropenseError
 from propense.tables import TableFile, TableModel, fit_table
+from propense.tables.cells import defused, normalise_decimals
 
 FIT = ("--label", "reported", "--id", "patient")
 pytestmark = pytest.mark.usefixtures("few_simulations")
@@ -481,3 +482,36 @@ def test_what_dask_cannot_read_is_one_line(in_pieces, folder, tmp_path, monkeypa
         assert words in err
         assert len(err.strip().splitlines()) == 1
     gc.collect()
+
+
+def test_no_file_of_a_folder_is_overwritten(tmp_path, clinic):
+    table = tmp_path / "t" / "A.PARQUET"
+    table.parent.mkdir()
+    parquet.write_table(clinic, table)
+    before = table.read_bytes()
+    status, _, err = call("fit", table.parent, *FIT, "--model", table)
+    assert (status, table.read_bytes()) == (2, before)
+    assert "is also read, so it is not overwritten" in err
+
+
+def test_text_views_take_decimal_commas_and_are_defused(tmp_path):
+    table = pa.table({"a": pa.array(["1,5", "=2"] * 20).cast(pa.string_view())})
+    assert normalise_decimals(table, ["a"], ",").column("a").to_pylist()[:2] == ["1.5", "=2"]
+    assert defused(table).column("a").to_pylist()[:2] == ["1,5", "'=2"]
+
+
+@pytest.mark.parametrize("prior", ["2", "0", "-1", "nan"])
+def test_a_prior_is_checked_before_the_fit(folder, prior):
+    status, _, err = call("fit", folder / "clinic.csv", *FIT, "--prior", prior)
+    assert status == 2
+    assert "is not a share of the rows" in err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+def test_a_full_output_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "propense", "methods"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1

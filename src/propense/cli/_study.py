@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from propense._files import write_atomically
+from propense.cli._outputs import keep_apart
 from propense.cli._printing import harmless, say
 from propense.errors import InvalidOption, LedgerError, MissingExtra
 
@@ -120,7 +121,10 @@ def export(
     out: Out = None,
 ) -> None:
     """Write every record, one per row."""
-    rows = _rows(plan, ledger, _read(plan))
+    keep_apart([plan, _ledger_path(plan, ledger)], {"--out": out})
+    rows = _rows(plan, ledger, _read(plan), needed=False)
+    if not rows:
+        raise LedgerError(f"There is no record of {plan} yet. Run the study first: propense study run {plan}")
     if form == "csv":
         _write_csv(rows, out)
     elif form == "parquet" and out is not None:
@@ -147,6 +151,7 @@ def table_study(
     from propense.study.summaries import SCORES, summarise
 
     _check_format(form, out, list(WRITERS))
+    keep_apart([plan, _ledger_path(plan, ledger)], {"--out": out})
     what = _read(plan)
     if of is not None:
         _check_method("--of", of, what)
@@ -172,6 +177,7 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
     from propense.study.summaries import summarise
 
     _check_format(form, out, ["csv"])
+    keep_apart([plan, _ledger_path(plan, ledger)], {"--out": out})
     what = _read(plan)
     differences = compare(summarise(_rows(plan, ledger, what)), published_methods(what))
     for sentence in caveats(what):
@@ -195,8 +201,9 @@ def report(
     """Write an HTML page with every table and figure. It can be read offline."""
     from propense.report import gather_study, render
 
-    what = _read(plan)
     out = plan.with_suffix(".html") if out is None else out
+    keep_apart([plan, _ledger_path(plan, ledger)], {"--out": out})
+    what = _read(plan)
     render(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}")).write(out)
     say(str(out))
 
@@ -236,7 +243,8 @@ def _rows(plan: Path, ledger: Path | None, what: "Study", *, needed: bool = True
     with Ledger(path) as book:
         rows = book.rows(what.cells())
     if needed and not any(row["error"] is None for row in rows):
-        raise LedgerError(f"There is no record of {plan} in {path}. Run the study first: propense study run {plan}")
+        words = "Every record failed: propense study status lists why." if rows else "It has no record of this plan."
+        raise LedgerError(f"{path} has nothing to show. {words} Run the study: propense study run {plan}")
     return rows
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from propense.cli._flags import with_flags
+from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
 from propense.errors import InvalidOption
 
@@ -97,7 +98,8 @@ def fit(
 
     in_pieces = dask is not None or table.is_dir()
     source = TableFolder(table) if in_pieces else TableFile(table)
-    _keep_apart([table], {"--model": model, "--report": report})
+    read = [piece.path for piece in source.pieces] if isinstance(source, TableFolder) else [table]
+    keep_apart(read, {"--model": model, "--report": report})
     if report is not None:
         from propense.report import check_extra
 
@@ -153,7 +155,7 @@ def score(
         _find_method(method)
     fitted = _load(model)
     source = TableFile(table)
-    _keep_apart([table, model], {"--out": out})
+    keep_apart([table, model], {"--out": out})
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -290,22 +292,6 @@ def _load(path: Path) -> Any:
             f"{path} holds a {type(model).__name__}, not a model of a table. Use a file written by propense fit."
         )
     return model
-
-
-def _keep_apart(read: list[Path], written: dict[str, Path | None]) -> None:
-    """Raise an error, before any work, if an output cannot be written or would overwrite an input or another output."""
-    wanted = {option: path for option, path in written.items() if path is not None}
-    for option, path in wanted.items():
-        if path.is_dir():
-            raise InvalidOption(f"{option} {path} is a folder. Give the name of a file.")
-        if path.exists() and not path.is_file():
-            raise InvalidOption(f"{option} {path} is not a regular file. Give the name of a file.")
-        if not path.parent.is_dir():
-            raise InvalidOption(f"{option} {path}: there is no folder {path.parent}.")
-        if path.exists() and any(each.exists() and path.samefile(each) for each in read):
-            raise InvalidOption(f"{option} {path} is also read, so it is not overwritten. Give another name.")
-    if len({path.resolve() for path in wanted.values()}) < len(wanted):
-        raise InvalidOption(f"{' and '.join(wanted)} are the same file. Give them different names.")
 
 
 def _names(given: list[str], columns: list[str]) -> list[str]:

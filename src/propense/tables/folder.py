@@ -60,7 +60,7 @@ class TableFolder:
         need_arrow()
         self.path = Path(path)
         check_exists(self.path, "folder")
-        if self.path.is_file() and self.path.suffix != ".parquet":
+        if self.path.is_file() and self.path.suffix.lower() != ".parquet":
             raise InvalidTable(
                 f"{self.path} is neither a folder of Parquet files nor a Parquet file, which Dask needs."
             )
@@ -127,7 +127,7 @@ def _visible_files(folder: Path) -> list[Path]:
     found = []
     for place, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if name[0] not in "._"]
-        found += [Path(place, name) for name in names if name.endswith(".parquet") and name[0] not in "._"]
+        found += [Path(place, name) for name in names if name.lower().endswith(".parquet") and name[0] not in "._"]
     return sorted(found)
 
 
