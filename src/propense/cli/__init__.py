@@ -39,11 +39,13 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        # A name that is too long, or a folder that may not be read.
-        if error.filename is None or error.strerror is None:
+        # A name that is too long, a folder that may not be read, or no room for what is printed.
+        if error.strerror is None:
             raise
-        print(
-            f"Error: {harmless(str(error.filename))}: {error.strerror}. Check the name and permissions.",
-            file=sys.stderr,
-        )
+        if error.filename is None:
+            print(f"Error: the output cannot be printed: {error.strerror}.", file=sys.stderr)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        else:
+            words = f"{harmless(str(error.filename))}: {error.strerror}. Check the name and permissions."
+            print(f"Error: {words}", file=sys.stderr)
         sys.exit(2)

@@ -105,6 +105,7 @@ def with_points(cells: Any) -> Any:
 
     if not _is_text(cells.type):
         return cells
+    cells = _without_views(cells)
     text = compute.utf8_trim_whitespace(cells)
     numbers = compute.match_substring_regex(text, _COMMA)
     pointed = compute.replace_substring(compute.replace_substring(text, ".", ""), ",", ".")
@@ -142,6 +143,7 @@ def _defuse(cells: Any) -> Any:
         cells = _plain(cells)
     if not _is_text(cells.type):
         return cells
+    cells = _without_views(cells)
     formula = compute.match_substring_regex(cells, _FORMULA)
     harmless = compute.match_substring_regex(cells, _HARMLESS)
     marked = compute.replace_substring_regex(cells, "^", "'", max_replacements=1)
@@ -275,6 +277,13 @@ def _is_flat(kind: Any) -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_temporal)
     return _is_text(kind) or pa.types.is_null(kind) or any(each(kind) for each in known)
+
+
+def _without_views(cells: Any) -> Any:
+    """Texts as Arrow's functions take them: they do not know views."""
+    import pyarrow as pa
+
+    return cells.cast(pa.string()) if pa.types.is_string_view(cells.type) else cells
 
 
 def _is_text(kind: Any) -> bool:

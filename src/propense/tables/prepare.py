@@ -68,6 +68,8 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         check_decimal(self.decimal)
+        if self.prior is not None and not 0 < self.prior <= 1:
+            raise InvalidOption(f"prior={self.prior:g} is not a share of the rows: above 0 and at most 1.")
         if self.prior is not None and self.scar_test is False:
             raise InvalidOption(
                 f"prior={self.prior:g} is used only by the test that scar_test=False switches off. Leave out one."
