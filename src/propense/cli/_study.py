@@ -243,8 +243,9 @@ def _rows(plan: Path, ledger: Path | None, what: "Study", *, needed: bool = True
     with Ledger(path) as book:
         rows = book.rows(what.cells())
     if needed and not any(row["error"] is None for row in rows):
-        words = "Every record failed: propense study status lists why." if rows else "It has no record of this plan."
-        raise LedgerError(f"{path} has nothing to show. {words} Run the study: propense study run {plan}")
+        if rows:
+            raise LedgerError(f"Every record of {plan} in {path} failed. See why: propense study status {plan}")
+        raise LedgerError(f"There is no record of {plan} in {path}. Run the study first: propense study run {plan}")
     return rows
 
 
