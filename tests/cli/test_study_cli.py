@@ -245,7 +245,7 @@ def test_a_ledger_without_records_of_the_plan_and_a_missing_folder_are_errors(do
     for command, name in (("export", "x.csv"), ("report", "x.html")):
         result = propense("study", command, "plan.toml", "--out", f"nowhere/{name}", cwd=done)
         assert result.returncode == 2
-        assert f"nowhere/{name} was not written: No such file or directory" in result.stderr
+        assert f"--out nowhere/{name}: there is no folder nowhere" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["export", "table", "compare", "report"])

@@ -124,7 +124,8 @@ def export(
     keep_apart([plan, _ledger_path(plan, ledger)], {"--out": out})
     rows = _rows(plan, ledger, _read(plan), needed=False)
     if not rows:
-        raise LedgerError(f"There is no record of {plan} yet. Run the study first: propense study run {plan}")
+        path = _ledger_path(plan, ledger)
+        raise LedgerError(f"There is no record of {plan} in {path}. Run the study first: propense study run {plan}")
     if form == "csv":
         _write_csv(rows, out)
     elif form == "parquet" and out is not None:
