@@ -110,7 +110,8 @@ def test_dask_looks_at_the_types_before_it_starts(table, tmp_path, monkeypatch):
 
 def test_a_column_left_out_may_hold_anything(table, tmp_path):
     dask = pytest.importorskip("dask")
-    odd = table.append_column("more", UNUSABLE["binary view"])
+    # pyarrow before 21 writes no views to Parquet.
+    odd = table.append_column("more", UNUSABLE["binary" if int(pa.__version__.split(".")[0]) < 21 else "binary view"])
     options = FitOptions("lab", id="id", method="pglin", scar_test=False, drop=["more"])
     parquet.write_table(odd, tmp_path / "t.parquet")
     with dask.config.set(scheduler="synchronous"):

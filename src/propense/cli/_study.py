@@ -4,7 +4,7 @@ import csv
 import io
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -63,7 +63,8 @@ def run_study(
     shown = ProgressBar(console, len(what))
     with Ledger(_ledger_path(plan, ledger)) as book:
         try:
-            with shown.bar:
+            # rich before 14.3 ends a bar that is disabled with an empty line.
+            with shown.bar if console.is_terminal else nullcontext():
                 progress = run_cells(
                     what,
                     book,

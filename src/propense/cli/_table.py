@@ -3,6 +3,7 @@
 import os
 import sys
 import tomllib
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -158,8 +159,10 @@ def score(
     keep_apart([table, model], {"--out": out})
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("rows", total=None)
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    task = bar.add_task("rows", total=None)
+    # rich before 14.3 ends a bar that is disabled with an empty line.
+    with bar if console.is_terminal else nullcontext():
         done = score_file(
             fitted,
             source,
