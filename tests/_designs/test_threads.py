@@ -1,9 +1,11 @@
 import threading
 import time
 
+import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from propense import Naive, PUClassifier
 from propense._designs.threads import map_in_threads, one_blas_thread, one_thread, slices
 
 pytestmark = pytest.mark.usefixtures("two_blas_threads")
@@ -80,3 +82,30 @@ def test_slices_cover_everything_once(n, size):
     cut = list(slices(n, size))
     assert [i for part in cut for i in range(part.start, part.stop)] == list(range(n))
     assert max(part.stop - part.start for part in cut) == max(min(size, n), 1)
+
+
+class Counting(Naive):
+    """Naive, and how many threads BLAS had meanwhile."""
+
+    def _fit(self, sample):
+        self.threads = max(blas_threads())
+        return super()._fit(sample)
+
+
+def test_a_small_fit_uses_one_blas_thread_and_a_large_one_all(rng):
+    before = blas_threads()
+    s = np.arange(2000) % 3 == 0
+    assert Counting().fit(rng.standard_normal((2000, 30)), s).threads == 1
+    assert Counting(max_iter=1000).fit(rng.standard_normal((2000, 200)), s).threads == max(before)
+    assert blas_threads() == before
+
+
+@pytest.mark.filterwarnings("ignore::propense.errors.DoubtfulFit")
+def test_a_small_fit_does_not_depend_on_the_number_of_threads(rng):
+    # The risk is not convex here, and the steps enlarge any difference in rounding.
+    X, s = rng.standard_normal((600, 100)), np.arange(600) % 3 == 0
+    coefs = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            coefs.append(PUClassifier(random_state=0).fit(X, s).coef_)
+    np.testing.assert_array_equal(coefs[0], coefs[1])

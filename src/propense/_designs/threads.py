@@ -8,14 +8,18 @@ into parts, each with its own products, synchronises once.
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
 # A dependency of scikit-learn.
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["map_in_threads", "one_blas_thread", "one_thread", "slices"]
+__all__ = ["map_in_threads", "one_blas_thread", "one_thread", "slices", "threads_by_size"]
+
+# The most multiplications in XᵀX for which BLAS gets one thread: 2 ms of work. Waking threads for the many smaller
+# products of a fit takes more processor time than the products.
+_SMALL = 1 << 26
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -32,6 +36,12 @@ def one_blas_thread() -> Iterator[int]:
     """Limit BLAS to one thread; yields the number it would have used, which is how many of our own may run."""
     with _holds:
         yield 1 if getattr(_here, "alone", False) else _holds.workers
+
+
+def threads_by_size(shape: tuple[int, int]) -> AbstractContextManager[object]:
+    """One thread for BLAS within, if a matrix of this shape is too small to share; our own threads are not limited."""
+    n, p = shape
+    return one_blas_thread() if n * p**2 <= _SMALL else nullcontext()
 
 
 @contextmanager

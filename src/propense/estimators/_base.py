@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Predictor
+from propense._designs.threads import threads_by_size
 from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
 from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._inputs.labels import fill_missing, read_labels
@@ -180,7 +181,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _fit_sample(self, sample: Sample) -> None:
         """Run the method and keep what it finds."""
         try:
-            model = self._fit(sample)
+            with threads_by_size(sample.design.shape):
+                model = self._fit(sample)
         except np.linalg.LinAlgError:
             raise InvalidFeatures(
                 "The scales of the columns of X differ too much, or the values are too far from 0, for float64. "
