@@ -72,6 +72,38 @@ def test_a_line_that_would_fill_the_memory_is_refused(tmp_path):
         assert peak < 50 << 20
 
 
+BOMBS = {
+    "rows.csv.gz": lambda path: path.write_bytes(gzip.compress(b"a,b\n" + b"1,0\n" * 6_000_000)),
+    "rows.parquet": lambda path: parquet.write_table(pa.table({"a": np.zeros(10**7)}), path),
+    "rows.arrow": lambda path: feather.write_feather(pa.table({"a": np.zeros(10**7)}), path, compression="zstd"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOMBS)
+def test_rows_that_would_fill_the_memory_are_refused(tmp_path, name):
+    BOMBS[name](tmp_path / name)
+    size = (tmp_path / name).stat().st_size
+    assert size < 10**5
+    message = rf"{name} unpacks to more than \d+ MB, 100 times its size.* save it as a \.csv file"
+    before = pa.total_allocated_bytes()
+    with pytest.raises(InvalidTable, match=message):
+        TableFile(tmp_path / name).read()
+    assert pa.total_allocated_bytes() == before
+    # In batches, as a table is scored, any number of rows takes little memory.
+    assert sum(batch.num_rows for batch in TableFile(tmp_path / name).batches()) in (6_000_000, 10**7)
+
+
+def test_a_table_with_few_values_is_read_whole(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,0\n" * 500_000))
+    assert TableFile(tmp_path / "a.csv.gz").read().num_rows == 500_000
+    # Categories are counted once, not with every batch.
+    words = pa.array([f"a long name of a category, {i}" for i in range(50_000)])
+    cells = pa.DictionaryArray.from_arrays(pa.array(np.arange(3_000_000, dtype=np.int32) % 7), words)
+    feather.write_feather(pa.table({"a": cells}), tmp_path / "b.arrow", compression="zstd")
+    assert TableFile(tmp_path / "b.arrow").read().num_rows == 3_000_000
+
+
 def test_every_batch_is_read_in_order(tmp_path):
     lines = [f"{i},{'x' * 90}" for i in range(200_000)]
     (tmp_path / "long.csv").write_text("i,text\n" + "\n".join(lines) + "\n")

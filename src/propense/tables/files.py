@@ -31,6 +31,9 @@ SUFFIXES = {
 _BLOCK, _ROWS = 4 << 20, 1 << 16
 # Characters of a line: a row may extend over two blocks, but not three.
 _LONGEST = 2 * _BLOCK
+# The memory that the cells of a file may take: this much, and so many bytes for each of its own. Text that is not
+# compressed takes up to 5, and tables seldom compress to a hundredth; a file made to fill the memory, to a thousandth.
+_ALLOWANCE, _PER_BYTE = 32 << 20, 100
 _SEPARATORS = ",;\t|"
 
 
@@ -82,7 +85,17 @@ class TableFile:
 
     def read(self, columns: list[str] | None = None) -> Any:
         """The whole table, or some columns, in memory."""
-        batches = list(self.batches(columns))
+        batches, taken = [], 0
+        with self._naming_the_file():
+            most = _ALLOWANCE + _PER_BYTE * self.path.stat().st_size
+        for batch in self.batches(columns):
+            taken += sum(map(_cell_bytes, batch.columns))
+            if taken > most:
+                raise InvalidTable(
+                    f"{self.path} unpacks to more than {most >> 20:,} MB, {_PER_BYTE} times its size, as files do that "
+                    "are made to fill the memory. If it is a table, save it as a .csv file, which is not compressed."
+                )
+            batches.append(batch)
         if not sum(batch.num_rows for batch in batches):
             raise InvalidTable(f"{self.path} has no rows.")
         with self._naming_the_file():
@@ -297,6 +310,11 @@ def check_exists(path: Path, kind: str) -> None:
             raise InvalidTable(f"{path}: there is no such {kind}.")
     except OSError as error:
         raise InvalidTable(f"{path} cannot be opened: {error.strerror}. Check its name and permissions.") from None
+
+
+def _cell_bytes(cells: Any) -> int:
+    """The memory that cells take, without the categories, which the batches of a file share."""
+    return int(getattr(cells, "indices", cells).nbytes)
 
 
 def _is_decoded(text: str) -> bool:
