@@ -221,6 +221,8 @@ NOT_FITTED = {
     "e = 0": (LBE(), "propensity", "coef", np.array([-np.inf, 0.0, 0.0, 0.0, 0.0])),
     "a slope that is no number": (LBE(), "propensity", "coef", np.array([np.inf, np.nan, 0.0, 0.0, 0.0])),
     "y = 1": (LBE(), "posterior", "coef", np.array([np.inf, 0.0, 0.0, 0.0, 0.0])),
+    "slopes whose sum is infinite": (LBE(), "posterior", "coef", np.array([0.0, 1e308, 1e308, -1e308, 0.0])),
+    "an intercept of e that is too large": (LBE(), "propensity", "coef", np.array([-1.5e308, 0.0, 0.0, 0.0, 0.0])),
     "a negative power": (PUClassifier(), "posterior", "power", -1.0),
     "a huge power": (PUClassifier(), "propensity", "other_power", 1e308),
     "a root that is no number": (PGLin(), "posterior", "log_factor", np.nan),

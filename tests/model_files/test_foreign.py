@@ -17,11 +17,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
-from propense import Naive, load
+from propense import Naive, load, save
 from propense.errors import ModelFileError
 from propense.model_files import foreign
 from propense.model_files.codec import describe_model
@@ -413,6 +413,9 @@ UNSOUND = {
     "a dropped category that is not there": lambda: with_attributes(
         coded(drop="first"), _drop_idx_after_grouping=np.array([0, -5], dtype=object)
     ),
+    "a billion products": lambda: with_attributes(PolynomialFeatures(2).fit(X), _n_out_full=10**9),
+    "a degree of a billion": lambda: with_attributes(PolynomialFeatures(2).fit(X), _max_degree=10**9),
+    "products of a billion features": lambda: with_attributes(PolynomialFeatures(2).fit(X), n_features_in_=10**9),
     "words beyond the columns": lambda: with_attributes(
         CountVectorizer().fit(["here there"]), vocabulary_={"here": 0, "there": 10**9}
     ),
@@ -424,6 +427,29 @@ def test_numbers_that_compiled_code_would_follow_out_of_bounds_are_refused(name)
     data = foreign.dump(make_pipeline(UNSOUND[name](), None), "it")
     with pytest.raises(ModelFileError, match="whose fitted numbers are inconsistent"):
         foreign.load(data)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 5, (1, 1), (2, 3), (3, 3)])
+@pytest.mark.parametrize("interaction_only", [False, True])
+@pytest.mark.parametrize("include_bias", [False, True])
+def test_products_of_features_come_back(degree, interaction_only, include_bias):
+    step = PolynomialFeatures(degree, interaction_only=interaction_only, include_bias=include_bias or degree == 0).fit(
+        X
+    )
+    again = foreign.load(foreign.dump(step, "it"))
+    np.testing.assert_array_equal(again.transform(X), step.transform(X))
+
+
+def test_products_that_take_more_memory_than_their_file_may_are_refused(tmp_path):
+    """The same numbers in a file of a model that has a coefficient for each of them are fine."""
+    step = PolynomialFeatures((1000, 1000)).fit(X[:, :1])
+    model = make_pipeline(step, Naive().fit(np.ones((4, 1)), [0, 0, 1, 1]))
+    assert foreign.announced_row(model) == 8 * 1001
+    save(model, tmp_path / "m")
+    step._max_degree = step._min_degree = step.degree = 10**6
+    step._n_out_full = 10**6 + 1
+    with pytest.raises(ModelFileError, match="would take 8000008 bytes"):
+        save(model, tmp_path / "m")
 
 
 @pytest.mark.parametrize("function", [partial(np.clip, 0), np.emath.sqrt, np.load, os.system, eval, print])

@@ -87,6 +87,16 @@ def test_nonsense_is_no_model_of_a_table(description, key, value):
         build_model(spoilt(description, key, value))
 
 
+def test_text_that_no_table_holds_is_refused(description):
+    """Half of a surrogate pair: the scoring of a table ended in a traceback."""
+    columns = [
+        (name, kind, [*levels[:-1], "\udc80"] if levels else levels) for name, kind, levels in description["columns"]
+    ]
+    for key, value in (("label", ("reported", "yes", "\udc80")), ("columns", columns), ("id", "\udc80")):
+        with pytest.raises(ModelFileError, match="model of a table"):
+            build_model(spoilt(description, key, value))
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -77,7 +77,7 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
         data = to_bytes(header, arrays)
         # What could not be read back is not written.
         contents = from_bytes(data, "it")
-        build_model(unpack(contents.header.get("model"), contents.arrays, contents.size))
+        build_model(unpack(contents.header.get("model"), contents.arrays, contents.size), contents.size)
     write_file(path, data)
 
 
@@ -109,7 +109,7 @@ def load(path: str | Path) -> Any:
 
     contents = from_bytes(read_file(Path(path)), str(path))
     with _as_ours(f"{path} cannot be loaded", _advice(contents.header)):
-        return build_model(unpack(contents.header.get("model"), contents.arrays, contents.size))
+        return build_model(unpack(contents.header.get("model"), contents.arrays, contents.size), contents.size)
 
 
 def inspect(path: str | Path) -> dict[str, Any]:

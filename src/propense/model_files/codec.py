@@ -12,6 +12,7 @@ from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
 from propense.model_files import foreign, legacy
 from propense.model_files.checks import is_count
+from propense.model_files.container import check_memory
 from propense.model_files.methods import (
     make_method,
     method_classes,
@@ -52,8 +53,8 @@ def describe_model(model: Any) -> dict[str, Any]:
     return {"class": "Pipeline", "skops": data, **_outline(model), "estimator": estimator}
 
 
-def build_model(description: Any) -> Any:
-    """The fitted model of its description."""
+def build_model(description: Any, size: int = 0) -> Any:
+    """The fitted model of its description, in a file of `size` bytes."""
     # The checks of scikit-learn are wanted here, whatever the user has switched off, and no routing.
     with config_context(skip_parameter_validation=False, enable_metadata_routing=False):
         if is_table(description):
@@ -63,6 +64,7 @@ def build_model(description: Any) -> Any:
         else:
             model = _build(description)
     foreign.check_parts(model)
+    check_memory(foreign.announced_row(model), size)
     summarise(description)
     return model
 

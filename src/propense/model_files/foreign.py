@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from propense.errors import MissingExtra, ModelFileError
-from propense.model_files.checks import is_count
+from propense.model_files.checks import is_count, is_whole
 from propense.model_files.container import check_memory
 from propense.model_files.trusted import announced, check_schema, trusted_names
 
-__all__ = ["build_inner", "check_parts", "describe_inner", "dump", "load"]
+__all__ = ["announced_row", "build_inner", "check_parts", "describe_inner", "dump", "load"]
 
 
 def describe_inner(thing: Any, where: str) -> dict[str, Any]:
@@ -67,6 +67,13 @@ def check_parts(thing: Any) -> None:
         learned, check = _CHECKS.get(type(part).__name__, ("", None))
         if check is not None and learned in vars(part) and not check(part):
             raise ModelFileError(f"it holds a {type(part).__name__} whose fitted numbers are inconsistent")
+
+
+def announced_row(thing: Any) -> int:
+    """How many bytes the powers of one row take: three numbers in a file announce any count of them."""
+    # The file has numbers of its own for each of them, in what they are passed on to.
+    powers = [part for part in _parts(thing) if type(part).__name__ == "PolynomialFeatures"]
+    return sum(8 * int(getattr(part, "_n_out_full", 0)) for part in powers)
 
 
 def _need_skops() -> Any:
@@ -194,6 +201,21 @@ def _is_imputer(part: Any) -> bool:
     return np.shape(values) == (part.n_features_in_,) and not any(value in (math.inf, -math.inf) for value in values)
 
 
+def _is_polynomial(part: Any) -> bool:
+    """Whether it makes as many products of features as its degree takes."""
+    p, most, full = part.n_features_in_, part._max_degree, part._n_out_full
+    if not (is_count(p, 0) and is_whole(most, 0) and is_count(full, 0)) or part.n_output_features_ > full:
+        return False
+    # C(p, k) products of k different features, or C(p + most, most) in all; counted as far as there are columns.
+    term = total = 1
+    for k in range(1, min(p, most) + 1):
+        term = term * ((p if part.interaction_only else p + most) - k + 1) // k
+        total = total + term if part.interaction_only else term
+        if total > full + 1:
+            return False
+    return bool(total == full + (not part.include_bias))
+
+
 def _is_column_transformer(part: Any) -> bool:
     """Whether what its transformers return lies side by side; those that return nothing are at 0."""
     spans = sorted((each.start, each.stop, each.step) for each in part.output_indices_.values() if each.stop)
@@ -230,6 +252,7 @@ _CHECKS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(("RandomForestClassifier", "ExtraTreesClassifier"), ("estimators_", _is_forest)),
     "ColumnTransformer": ("output_indices_", _is_column_transformer),
     "Pipeline": ("steps", _is_chain),
+    "PolynomialFeatures": ("_n_out_full", _is_polynomial),
     "SimpleImputer": ("statistics_", _is_imputer),
     "HistGradientBoostingClassifier": ("_predictors", _is_boosting),
     "OneHotEncoder": ("categories_", _is_encoder),

@@ -52,6 +52,8 @@ _EVERY: dict[str, Check] = {
     "prior_": _is_prior,
     "label_frequency_": is_real,
 }
+# The largest coefficient of a file: sums of larger ones would be infinite, and their differences not a number.
+_LARGEST = 1e300
 # The predictors that a file may hold.
 _KINDS = (LogisticPredictor, ProductPredictor, RootPredictor)
 
@@ -163,7 +165,9 @@ def _restore_predictor(made: type, name: str, facts: dict[str, Any], p: int) -> 
         raise ModelFileError(f"the {name} of {made.__name__} does not have {p + 1} coefficients")
     logistic = kind is LogisticPredictor
     if not all(_will_do(coef, certain=name == "propensity" and logistic) for coef in sets):
-        raise ModelFileError(f"the {name} of {made.__name__} has coefficients that are not finite")
+        raise ModelFileError(
+            f"the {name} of {made.__name__} has coefficients that are not finite, or beyond {_LARGEST:g}"
+        )
     arrays = {each: np.asarray(facts[each], dtype=np.float64) for each in facts if each in ("coef", "other")}
     numbers = {each: value for each, value in facts.items() if each not in arrays}
     wrong = [each for each, value in numbers.items() if type(value) is not float or not _may_be(each, value)]
@@ -186,10 +190,10 @@ def _restore_classifier(name: str, facts: dict[str, Any], p: int) -> Predictor:
 
 
 def _will_do(coef: NDArray[np.float64], *, certain: bool) -> bool:
-    """Whether all are finite; e(x) = 1 has the intercept +inf and no slopes."""
+    """Whether scores can be computed from them; e(x) = 1 has the intercept +inf and no slopes."""
     if certain and coef[0] == math.inf:
         return not coef[1:].any()
-    return bool(np.isfinite(coef).all())
+    return bool((np.abs(coef) <= _LARGEST).all())
 
 
 def _may_be(name: str, value: float) -> bool:

@@ -42,7 +42,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     preparation, estimator = table_parts(description)
     if description.keys() - {"pipeline"} | {"preparation", "estimator"} != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
-    if not isinstance(description["id"], str | None):
+    if not (description["id"] is None or _is_text(description["id"])):
         raise ModelFileError("it holds a model of a table whose id is not a name")
     columns = description["columns"]
     if not isinstance(columns, list) or not columns or not all(map(_is_column, columns)):
@@ -91,12 +91,17 @@ def _build_preparation(schema: Schema, facts: Any) -> Preparation:
 def _is_label(label: Any) -> bool:
     if not isinstance(label, tuple) or len(label) != 3:
         return False
-    return isinstance(label[0], str) and isinstance(label[1], str) and isinstance(label[2], str | None)
+    return _is_text(label[0]) and _is_text(label[1]) and (label[2] is None or _is_text(label[2]))
 
 
 def _is_column(column: Any) -> bool:
     if not isinstance(column, tuple) or len(column) != 3:
         return False
     name, kind, levels = column
-    words = isinstance(levels, list) and all(isinstance(level, str) for level in levels)
-    return isinstance(name, str) and kind in _KINDS and words and bool(levels) == (kind == "category")
+    words = isinstance(levels, list) and all(map(_is_text, levels))
+    return _is_text(name) and kind in _KINDS and words and bool(levels) == (kind == "category")
+
+
+def _is_text(value: Any) -> bool:
+    """A string that a table may hold: half of a surrogate pair is none, and pyarrow fails on it."""
+    return isinstance(value, str) and not any("\ud800" <= sign <= "\udfff" for sign in value)
