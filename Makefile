@@ -3,7 +3,7 @@ PYTHON ?= python3
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := .venv/$(SCRIPTS)
 
-.PHONY: demo test fast floors check format bench docs dist clean
+.PHONY: demo test fast fuzz floors check format bench docs dist clean
 
 demo: .venv/.cli
 	$(BIN)/propense demo
@@ -14,6 +14,18 @@ test: .venv/.dev
 # While editing: what is not marked slow, in less than a minute on two cores.
 fast: .venv/.dev
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
+
+# Damaged tables, model files, plans and ledgers, so many of each. The files of a case that fails stay in FOLDER, and
+# KIND, SEED and NUMBER try that case again.
+TABLES ?= 1000
+MODELS ?= 10000
+PLANS ?= 300
+LEDGERS ?= 300
+SEED ?= 0
+FOLDER ?= fuzz-failures
+fuzz: .venv/.dev
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --folder $(FOLDER) \
+	  $(if $(NUMBER),--kind $(KIND) --number $(NUMBER),--tables $(TABLES) --models $(MODELS) --plans $(PLANS) --ledgers $(LEDGERS))
 
 # The lowest release of everything that pyproject.toml names. PYTHON should be the lowest too: old releases have no
 # wheels for a new Python. Without torch, whose lowest release brings gigabytes of CUDA; its tests are skipped.

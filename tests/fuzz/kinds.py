@@ -1,0 +1,7 @@
+"""The kinds of input, each by the function that makes a case of it."""
+
+from fuzz.models import make_model
+from fuzz.studies import make_ledger, make_plan
+from fuzz.tables import make_table
+
+KINDS = {"tables": make_table, "models": make_model, "plans": make_plan, "ledgers": make_ledger}
