@@ -199,9 +199,9 @@ OPTIONS = [
     ({"ridge": True}, "ridge must be a number"),
     ({"propensity_ridge": np.inf}, "propensity_ridge must be a number"),
     ({"spy_quantile": 1.5}, "spy_quantile must be a number from 0 to 1"),
-    ({"max_iter": 0}, "max_iter must be a whole number ≥ 1"),
-    ({"max_iter": 2.5}, "max_iter must be a whole number ≥ 1"),
-    ({"max_steps": False}, "max_steps must be a whole number ≥ 1 or None"),
+    ({"max_iter": 0}, "max_iter must be a whole number from 1 to 1000000000"),
+    ({"max_iter": 2.5}, "max_iter must be a whole number from 1 to 1000000000"),
+    ({"max_steps": False}, "max_steps must be a whole number from 1 to 1000000000 or None"),
     ({"tol": -1e-3}, "tol must be a number ≥ 0 or None"),
 ]
 
@@ -411,6 +411,13 @@ def test_an_option_beyond_float64_is_named(problem, estimator, name, digits):
         InvalidOption, match=rf"{name}=a whole number of about {digits + 1} digits, .* must be a number"
     ):
         estimator(**{name: 10**digits}).fit(*problem)
+
+
+@pytest.mark.parametrize("name", ["max_iter", "max_steps", "spy_sample"])
+def test_more_rounds_than_anyone_waits_for_are_refused(problem, name):
+    with pytest.raises(InvalidOption, match=rf"{name}=10{{20}}\b.*must be a whole number from 1 to 1000000000\b"):
+        JERM(**{name: 10**20}).fit(*problem)
+    JERM(**{name: 10**9}).fit(*problem)
 
 
 def test_more_repetitions_than_can_be_held_are_refused(problem):

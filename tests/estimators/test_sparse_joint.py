@@ -155,6 +155,19 @@ def test_a_dear_propensity_has_fewer_slopes(data):
     assert np.abs(dear.propensity_coef_).sum() < np.abs(cheap.propensity_coef_).sum()
 
 
+@pytest.mark.parametrize("variant", ["adaptive", "plain"])
+def test_a_propensity_that_nothing_can_pay_for_is_constant(data, variant):
+    X, s = data[0][:400], data[1][:400]
+    model = SparseJoint(alpha=0.01, variant=variant, propensity_penalty=1e20).fit(X, s)
+    constant = SparseJoint(alpha=0.01, variant="plain", propensity_features=[]).fit(X, s)
+    assert model.converged_
+    np.testing.assert_array_equal(model.propensity_coef_, 0)
+    # Newton's first step once led the intercepts to 1e18.
+    assert abs(model.propensity_intercept_[0]) < 100
+    if variant == "plain":
+        np.testing.assert_allclose(model.predict_proba(X), constant.predict_proba(X), atol=1e-4)
+
+
 @pytest.mark.slow
 def test_more_sparse_columns_than_rows(rng):
     n, p = 300, 3000

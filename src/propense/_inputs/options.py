@@ -55,21 +55,21 @@ class Number:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number of at least `low` and, if it is given, at most `high`, or None if `optional`."""
+    """A whole number between two bounds, inclusive, or None if `optional`."""
 
     optional: bool = False
     low: int = 1
-    high: int | None = None
+    # More than anyone waits for, and less than what a 64-bit integer holds.
+    high: int = 10**9
 
     def allows(self, value: Any) -> bool:
         if value is None:
             return self.optional
         whole = not isinstance(value, bool) and isinstance(value, numbers.Integral)
-        return whole and self.low <= int(value) and (self.high is None or int(value) <= self.high)
+        return whole and self.low <= int(value) <= self.high
 
     def __str__(self) -> str:
-        bounds = f"≥ {self.low}" if self.high is None else f"from {self.low} to {self.high}"
-        return f"a whole number {bounds}" + (" or None" if self.optional else "")
+        return f"a whole number from {self.low} to {self.high}" + (" or None" if self.optional else "")
 
 
 @dataclass(frozen=True)

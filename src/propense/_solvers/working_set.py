@@ -17,6 +17,8 @@ __all__ = ["SparseLogistic", "SparsePair", "SparseSolution"]
 # At most this many columns, or as many as are already in use, join the search in one round.
 _JOIN = 50
 _ROUNDS = 100
+# A coefficient starts at 0 if its ℓ1 penalty is more than this many times the risk.
+_DEAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,10 @@ class SparsePair:
         """Search from a solution, possibly that of the larger penalty `before`."""
         penalty = self.penalty(alpha)
         solution, n_iter, converged = start, 0, False
+        # From where one coefficient pays far more than the whole risk, Newton's step would lead the others to infinity.
+        dear = penalty.l1 * np.abs(start.coef) > _DEAR * start.value
+        if dear.any():
+            solution = self.evaluate(np.where(dear, 0.0, start.coef))
         # The sequential strong rule (Tibshirani et al. 2012): a coefficient whose gradient is below 2·alpha − before
         # usually stays at 0. The gradient at the end of each round finds the exceptions.
         reach = 1.0 if before is None or alpha == 0.0 else max(2.0 - before / alpha, 0.0)
