@@ -303,7 +303,8 @@ def cluster():
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
         ) as cluster,
         Client(cluster) as client,
-        dask.config.set(scheduler=client),
+        # By name: the configuration is sent to a worker that is started again, and a client cannot be sent.
+        dask.config.set(scheduler="distributed"),
     ):
         yield client
 

@@ -532,6 +532,7 @@ OLD = pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.9
 
 @pytest.mark.parametrize("remainder", ["drop", pytest.param("passthrough", marks=OLD)])
 def test_columns_of_a_polars_frame_are_prepared_alike(frame, kept, remainder):
+    pytest.importorskip("pyarrow", reason="polars reads frames of pandas by pyarrow")
     X, s = frame
     X = pl.from_pandas(X, nan_to_null=False)
     model = make_pipeline(mixed(COLUMNS["names"], remainder=remainder), JERM()).fit(X, s)
@@ -540,6 +541,8 @@ def test_columns_of_a_polars_frame_are_prepared_alike(frame, kept, remainder):
 
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_the_chosen_containers_are_kept(frame, kept, container):
+    if container == "polars":
+        pytest.importorskip("pyarrow", reason="polars reads frames of pandas by pyarrow")
     X, s = frame
     X = X if container == "pandas" else pl.from_pandas(X, nan_to_null=False)
     words = OneHotEncoder(sparse_output=False)
