@@ -209,6 +209,20 @@ def test_a_second_run_is_refused_under_another_name_too(tmp_path):
                 run(STUDY, other)
 
 
+def test_a_run_is_refused_in_a_file_of_two_names(tmp_path):
+    with Ledger(tmp_path / "l.db"):
+        pass
+    (tmp_path / "other.db").hardlink_to(tmp_path / "l.db")
+    for name in ("l.db", "other.db"):
+        with (
+            Ledger(tmp_path / name) as ledger,
+            pytest.raises(LedgerError, match=rf"{name} is one file under 2 names \(hard links\)"),
+            ledger.running(),
+        ):
+            pass
+        assert not (tmp_path / f"{name}.lock").exists()
+
+
 READER = """
 import sys
 from pathlib import Path

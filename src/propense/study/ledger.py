@@ -221,6 +221,13 @@ class Ledger:
         # SQLite's lock on a second file: the operating system drops it with the process, however that ends.
         # The file's own name: another name, by a symbolic link, would make another lock.
         lock = f"{self.path.resolve()}.lock"
+        names = self.path.stat().st_nlink
+        if names > 1:
+            # Each name would have a lock and a write-ahead log of its own, and SQLite would damage the file.
+            raise LedgerError(
+                f"{self.path} is one file under {names} names (hard links), so another run would go unnoticed. Copy it "
+                "to a new file, and use that."
+            )
         try:
             held = sqlite3.connect(lock, isolation_level=None, timeout=0.0)
         except sqlite3.OperationalError as error:
