@@ -3,6 +3,7 @@
 import ast
 import inspect
 import math
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 import propense._diagnostics.doubts as module
 from conftest import DESIGN_KINDS, METHODS, coarse, fit, slow_where
 from doubts import CASES, good, noise, strays
-from propense import JERM, SAREM, KnownPropensity, Naive, Oracle, PGLin, load, save
+from propense import JERM, SAREM, KnownPropensity, Naive, Oracle, PGLin, SparseJoint, load, save
 from propense._designs import as_design
 from propense._diagnostics.doubts import GENERAL, KINDS, ask, starts_disagree
 from propense._diagnostics.fit_statistics import FitStatistics, compute_fit_statistics, effective_rows
@@ -206,6 +207,15 @@ def by_hand(a, b, s, w):
         "never": np.average(e < 0.01, weights=w * t),
         "surely": np.average(e > 0.99, weights=w * t),
     }
+
+
+def test_the_penalty_that_a_doubt_advises_is_an_option_of_the_method(rng):
+    X = rng.normal(size=(60, 40))
+    s = rng.random(60) < 0.5
+    for model, name in ((Naive(), "ridge"), (SparseJoint(alpha=0.1, refit=False), "alpha")):
+        (doubt,) = [each for each in model.fit(X, s).doubts_ if each.kind == "labels_per_feature"]
+        assert name in model.get_params()
+        assert name in re.findall(r"\w+", doubt.message)
 
 
 KNOWN = {"method": "JERM", "features": 4, "propensity_features": 4, "prior": 0.5, "frequency": 0.5}

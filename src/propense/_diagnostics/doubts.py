@@ -48,7 +48,10 @@ class Doubt:
 
 
 _NAME_COLUMNS = "Pass the columns that labelling may depend on as propensity_features"
-_PENALISE = "Raise the penalty on the propensity (propensity_ridge, shrinkage or ridge), or pass propensity_features."
+_PENALISE = (
+    "Raise the penalty on the propensity (propensity_ridge, propensity_penalty, shrinkage or ridge), or pass "
+    "propensity_features."
+)
 
 # With 30 labels their rate, and with it prior_·label_frequency_, is known to ±1.96/√30 = ±36%; no estimate is better.
 _FEW = 30
@@ -76,7 +79,8 @@ def labels_per_feature(fit: FitStatistics) -> str | None:
         return None
     return (
         f"There are fewer {fit.marked} rows than features: {_labels(fit)} for {fit.features} features. Only the "
-        "penalty (ridge) keeps the model from memorising them. Use fewer columns, raise ridge, or label more rows."
+        "penalty (ridge or alpha) keeps the model from memorising them. Raise it, use fewer columns, or label more "
+        "rows."
     )
 
 
