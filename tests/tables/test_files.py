@@ -187,6 +187,8 @@ def test_text_of_a_typed_file_must_be_utf8(tmp_path):
 def test_a_missing_file_and_a_folder_are_errors(tmp_path):
     with pytest.raises(InvalidTable, match=r"none\.csv: there is no such file"):
         TableFile(tmp_path / "none.csv")
+    with pytest.raises(InvalidTable, match="nosuch: there is no such file"):
+        TableFile(tmp_path / "nosuch")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InvalidTable, match=r"folder\.csv is not a file"):
         TableFile(tmp_path / "folder.csv")

@@ -54,6 +54,14 @@ def test_columns_become_features(found):
     assert found.estimator.n_features_in_ == len(names)
 
 
+def test_a_level_called_missing_is_a_level(clinic):
+    place = clinic.column_names.index("region")
+    words = ["missing" if word == "south" else word for word in clinic.column("region").to_pylist()]
+    found = fit_table(clinic.set_column(place, "region", [words]), "reported", id="patient", method="pglin")
+    names = ["age", "bmi", "smoker", "bmi missing", "sex=m", "region=missing", "region=east", "region=(missing)"]
+    assert found.model.feature_names == names
+
+
 def test_the_estimator_equals_one_fitted_to_features_made_by_hand(clinic, jerm):
     """Median for the missing, mean 0 and standard deviation 1, a column for each level but the most frequent."""
     bmi = clinic.column("bmi").to_numpy()

@@ -18,6 +18,7 @@ __all__ = [
     "check_feature",
     "check_readable",
     "defused",
+    "first_line",
     "first_refused",
     "is_categorical",
     "is_dated",
@@ -214,10 +215,14 @@ def naming_the_column(cells: Any, column: str, where: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        words = str(error).splitlines()[0].rstrip(".")
         raise InvalidTable(
-            f"{where}, column {column!r} holds {cells.type} that cannot be read: {words}. Convert it."
+            f"{where}, column {column!r} holds {cells.type} that cannot be read: {first_line(error)}. Convert it."
         ) from None
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, on one line and without its last point."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def take_rows(table: Any, rows: Any, where: str) -> Any:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from propense.errors import InvalidTable, MissingExtra
-from propense.tables.cells import defused
+from propense.tables.cells import defused, first_line
 
-__all__ = ["SUFFIXES", "TableFile", "TableWriter", "check_exists", "first_line", "need_arrow"]
+__all__ = ["SUFFIXES", "TableFile", "TableWriter", "check_exists", "need_arrow"]
 
 # The format by the end of the file name.
 SUFFIXES = {
@@ -60,9 +60,9 @@ class TableFile:
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
         self.separator, self._head, self.marked = ",", 1, False
+        check_exists(self.path, "file")
         self._format = _format_of(self.path)
         self._arrow = need_arrow()
-        check_exists(self.path, "file")
         if not self.path.is_file():
             raise InvalidTable(f"{self.path} is not a file.")
         self.columns = self._read_names()
@@ -320,11 +320,6 @@ def _cell_bytes(cells: Any) -> int:
 def _is_decoded(text: str) -> bool:
     """Whether a text has no byte that was escaped because it is not UTF-8."""
     return text.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in text)
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, on one line and without its last point."""
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def _format_of(path: Path) -> str:

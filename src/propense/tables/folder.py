@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import InvalidTable
-from propense.tables.files import TableFile, check_exists, first_line, need_arrow
+from propense.tables.cells import first_line
+from propense.tables.files import TableFile, check_exists, need_arrow
 
 __all__ = ["Piece", "TableFolder", "join_tables"]
 

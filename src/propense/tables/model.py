@@ -73,10 +73,11 @@ class Preparation:
         coded = [matrix[:, j, np.newaxis] == np.arange(1, self.levels[j]) for j in np.flatnonzero(self.levels)]
         return np.hstack([scaled, np.hstack(coded)]) if coded else scaled
 
-    def sources(self, schema: Schema) -> list[tuple[str, str]]:
-        """For each feature its column, and what it shows of it: the number (""), "missing", or a level."""
+    def sources(self, schema: Schema) -> list[tuple[str, str | None]]:
+        """For each feature its column, and what it shows of it: the number (""), a missing one (None), or a level."""
         numbers = [column.name for column in schema.columns if column.kind != "category"]
-        out = [(name, "") for name in numbers] + [(numbers[j], "missing") for j in self.marked]
+        out: list[tuple[str, str | None]] = [(name, "") for name in numbers]
+        out += [(numbers[j], None) for j in self.marked]
         for column in schema.columns:
             out += [(column.name, level) for level in column.levels[1:]]
         return out
@@ -118,7 +119,7 @@ class TableModel:
     def feature_names(self) -> list[str]:
         """What the coefficients belong to: a column, `column missing`, or `column=level`."""
         return [
-            name if not about else f"{name} missing" if about == "missing" else f"{name}={about}"
+            f"{name} missing" if about is None else f"{name}={about}" if about else name
             for name, about in self.preparation.sources(self.schema)
         ]
 

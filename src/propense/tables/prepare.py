@@ -158,7 +158,7 @@ def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> li
     return left
 
 
-def _make_estimator(options: FitOptions, sources: Sequence[tuple[str, str]]) -> BasePUClassifier:
+def _make_estimator(options: FitOptions, sources: Sequence[tuple[str, str | None]]) -> BasePUClassifier:
     method, parameters = options.method, options.parameters
     kind, variant = find_method(method)
     if kind.description.needs:
@@ -185,7 +185,7 @@ def _make_estimator(options: FitOptions, sources: Sequence[tuple[str, str]]) -> 
     return estimator
 
 
-def _feature_positions(names: Sequence[str], sources: Sequence[tuple[str, str]]) -> list[int]:
+def _feature_positions(names: Sequence[str], sources: Sequence[tuple[str, str | None]]) -> list[int]:
     """The features that come from the named columns."""
     known = dict.fromkeys(source for source, _ in sources)
     unknown = [name for name in names if name not in known]
