@@ -135,3 +135,19 @@ def test_texts_and_numbers_of_any_type_are_read(table, column):
         found = fit_table(with_cells(table, column, table.column(column).cast(kind)), OPTIONS)
         np.testing.assert_array_equal(found.labelled, plain.labelled)
         np.testing.assert_array_equal(found.ids, plain.ids)
+
+
+@pytest.mark.parametrize("column", ["id", "sex", "lab"])
+def test_a_category_that_would_fill_the_memory_as_text_is_refused(table, model, tmp_path, column):
+    """A Parquet file of 3 kB asked for 60 GB: one text of a million letters in 60 000 rows."""
+    long = table.take(np.arange(5_000) % N)
+    words = pa.DictionaryArray.from_arrays(pa.array(np.zeros(5_000), pa.int8()), pa.array(["x" * 20_000]))
+    odd = with_cells(long, column, words)
+    message = f"column {column!r} holds dictionary.* that cannot be read: its categories, .* take 95 MB. Convert it"
+    with pytest.raises(InvalidTable, match=message):
+        fit_table(odd, OPTIONS)
+    if column != "id":
+        feather.write_feather(odd, tmp_path / "t.arrow", "zstd")
+        with pytest.raises(InvalidTable, match=message):
+            score_file(model, TableFile(tmp_path / "t.arrow"), tmp_path / "out.arrow")
+        assert [path.name for path in tmp_path.iterdir()] == ["t.arrow"]

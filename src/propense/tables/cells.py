@@ -38,6 +38,8 @@ _DATE = r"^(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4}( .*)?)$"
 _COMMA = r"^[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
 # 1.549 and 12.300: the point is a decimal sign or separates thousands.
 _THOUSANDS = r"^[-+]?[1-9]\d{0,2}(\.\d{3})+$"
+# The memory that categories may take as text: this much, and so many bytes for each byte of their cells.
+_ALLOWANCE, _PER_BYTE = 16 << 20, 100
 # What a spreadsheet takes for a formula, and the numbers and dashes among it.
 _FORMULA = r"^[=+\-@\t\r]"
 _HARMLESS = r"^([-+]?(\d[\d.,]*|[.,]\d+)([eE][-+]?\d+)?\s?%?|-+|[-+]?(?i:inf|infinity|nan))$"
@@ -271,8 +273,25 @@ def _plain(cells: Any) -> Any:
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
     if pa.types.is_dictionary(cells.type):
+        _check_decoded(cells)
         cells = cells.dictionary_decode()
     return cells.cast(pa.float32()) if pa.types.is_float16(cells.type) else cells
+
+
+def _check_decoded(cells: Any) -> None:
+    """Raise an error if decoding would take far more memory than the cells do: one long text may stand in every row."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not _is_text(cells.type.value_type):
+        return
+    lengths = compute.binary_length(_without_views(cells.dictionary))
+    most = _ALLOWANCE + _PER_BYTE * cells.nbytes
+    if len(cells) * (compute.max(lengths).as_py() or 0) <= most:
+        return
+    taken = compute.sum(lengths.take(cells.indices)).as_py() or 0
+    if taken > most:
+        raise pa.lib.ArrowCapacityError(f"its categories, repeated in every row, take {taken >> 20:,} MB")
 
 
 def _is_flat(kind: Any) -> bool:

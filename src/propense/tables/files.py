@@ -33,7 +33,7 @@ _BLOCK, _ROWS = 4 << 20, 1 << 16
 _LONGEST = 2 * _BLOCK
 # The memory that the cells of a file may take: this much, and so many bytes for each of its own. Text that is not
 # compressed takes up to 5, and tables seldom compress to a hundredth; a file made to fill the memory, to a thousandth.
-_ALLOWANCE, _PER_BYTE = 32 << 20, 100
+_ALLOWANCE, _PER_BYTE = 16 << 20, 100
 _SEPARATORS = ",;\t|"
 
 
