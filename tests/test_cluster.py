@@ -2,8 +2,10 @@
 
 import gc
 import re
+import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -96,3 +98,22 @@ def test_a_missing_scheduler_is_an_error_and_leaves_dask_as_it_was(address, monk
     assert dask.config.get("scheduler", None) == before
     gc.collect()
     assert dask.config.get("scheduler", None) == before
+
+
+def test_another_service_at_the_address_is_an_error_at_once():
+    """Its first eight bytes, as the length of a message, would be 3 exabytes."""
+
+    def answer(listener):
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            while connection.recv(1024):
+                pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer, args=[listener])
+        thread.start()
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(InvalidOption, match=f"dask={address!r}: no scheduler answers there"), on_dask(address):
+            pass
+        thread.join()

@@ -1,6 +1,8 @@
 """Connect to a Dask cluster."""
 
+import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,13 +30,25 @@ def on_dask(address: str) -> Iterator[Any]:
         return
     _check(address)
     try:
-        # Try a client that is not the default first: a default client without a scheduler would break later Dask calls.
-        Client(address, timeout=_PATIENCE, set_as_default=False).close()
+        # Greet first: a client without a scheduler would break later Dask calls, and wait at the end of Python. In a
+        # thread, because a notebook has a running loop in this one.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _greet(address)).result()
         client = Client(address, timeout=_PATIENCE)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, MemoryError) as error:
+        # MemoryError: the first bytes of another service, read as the length of a message.
         raise InvalidOption(f"dask={address!r}: no scheduler answers there ({error}).") from None
     with client:
         yield client
+
+
+async def _greet(address: str) -> None:
+    """Connect to an address and exchange Dask's greeting."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    comm = await connect(address, timeout=_PATIENCE, **Security().get_connection_args("client"))
+    await comm.close()
 
 
 def _check(address: str) -> None:
