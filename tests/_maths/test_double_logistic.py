@@ -61,6 +61,12 @@ def test_slope_and_curvature_are_the_derivatives_of_the_loss():
         np.testing.assert_allclose(joint_curvature(a, shift), curvature, atol=1e-8)
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_slope_is_y_less_the_chance_given_the_label_to_800():
+    for shift in (B, np.full(B.shape, -np.inf), np.full(B.shape, np.inf)):
+        np.testing.assert_array_equal(joint_slope(A, shift), sigmoid(A) - sigmoid(A - shift))
+
+
 def test_curvature_never_exceeds_a_quarter():
     for labelled in (True, False):
         shift = class_log_odds_shift(B, np.full(B.shape, labelled))

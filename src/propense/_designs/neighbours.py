@@ -134,9 +134,11 @@ class Best:
     def _offer(self, screen: "_DenseScreen", queries: Index, candidates: Index) -> None:
         """Measure pairs; a query's nearest, the lowest row on ties, replaces its best so far if it is better."""
         exact, places = screen.exact(queries, candidates), screen.places[candidates]
-        order = np.lexsort((places, exact, queries))
-        order = order[np.unique(queries[order], return_index=True)[1]]
-        queries, places, exact = queries[order], places[order], exact[order]
+        # One pair per query, in order, needs no sorting.
+        if not (queries[1:] > queries[:-1]).all():
+            order = np.lexsort((places, exact, queries))
+            order = order[np.unique(queries[order], return_index=True)[1]]
+            queries, places, exact = queries[order], places[order], exact[order]
         old = self.distance[queries]
         wins = (exact < old) | ((exact == old) & (places < self.position[queries]))
         self.distance[queries[wins]], self.position[queries[wins]] = exact[wins], places[wins]
