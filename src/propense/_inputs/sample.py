@@ -56,6 +56,9 @@ class Sample:
         The features that e may depend on; None means all.
     negative : bool Rows of length n, or None
         Which rows are known to be negative; None if there are none.
+    levels : int ndarray of shape (n_features,), or None
+        The number of levels of each feature that is a category, encoded as 0, 1, … and −1 for a level not seen in fit;
+        0 for a number. None means that every feature is a number.
     """
 
     design: Design
@@ -65,6 +68,7 @@ class Sample:
     propensity: Any = None
     propensity_columns: Index | None = None
     negative: Any = None
+    levels: NDArray[np.int64] | None = None
 
     @property
     def unlabelled(self) -> Any:
@@ -115,7 +119,7 @@ class Sample:
         negative = None
         if self.negative is not None and bool((self.negative & mask).any()):
             negative = self.negative if design is self.design else self.negative[mask]
-        return Sample(design, labelled, weights, None, None, self.propensity_columns, negative)
+        return Sample(design, labelled, weights, None, None, self.propensity_columns, negative, self.levels)
 
     def reweighted(self, weights: Any) -> "Sample":
         """The same rows with other weights; rows of weight 0 are left out."""
@@ -127,7 +131,7 @@ class Sample:
             kept, self.labelled, weights, self.propensity, self.rows, self.negative
         )
         design, rows = self.design.take(kept), ours if rows is None else rows
-        return Sample(design, labelled, weights, rows, propensity, self.propensity_columns, negative)
+        return Sample(design, labelled, weights, rows, propensity, self.propensity_columns, negative, self.levels)
 
     @property
     def total_weight(self) -> float:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from propense._inputs.preparation import Preparation
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import is_array
 from propense.tables import Column, Label, Schema, TableModel
-from propense.tables.model import Preparation
+from propense.tables.model import sources
 
 __all__ = ["TABLE", "build_table", "describe_table", "is_table", "table_parts"]
 
@@ -50,7 +51,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
     prepared = _build_preparation(schema, preparation)
     method = build(estimator)
-    if not isinstance(method, BasePUClassifier) or method.n_features_in_ != len(prepared.sources(schema)):
+    if not isinstance(method, BasePUClassifier) or method.n_features_in_ != len(sources(prepared, schema)):
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
     return TableModel(Label(*description["label"]), description["id"], schema, prepared, method)
 
@@ -74,7 +75,7 @@ def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _build_preparation(schema: Schema, facts: Any) -> Preparation:
-    levels = np.array([len(column.levels) for column in schema.columns], dtype=np.int64)
+    levels = schema.level_counts
     if not isinstance(facts, dict) or facts.keys() != {"medians", "marked", "means", "scales"}:
         raise ModelFileError("it holds a model of a table without a preparation of its columns")
     numbers, marked = int((levels == 0).sum()), facts["marked"]

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.preparation import Preparation
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
 from propense.tables.column_checks import doubtful_columns
 from propense.tables.labels import Label
-from propense.tables.model import ADDED, Preparation, TableModel
+from propense.tables.model import ADDED, TableModel, sources
 from propense.tables.schema import Schema, infer_schema
 
 __all__ = ["FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
@@ -111,8 +112,8 @@ def prepare_table(
     if not schema.columns:
         raise InvalidTable(f"{where} has no column left to learn from.")
     matrix = schema.encode(table, where)
-    preparation = Preparation.fit(schema, matrix)
-    estimator = _make_estimator(options, preparation.sources(schema))
+    preparation = Preparation.fit(schema.level_counts, matrix)
+    estimator = _make_estimator(options, sources(preparation, schema))
     model = TableModel(label, options.id, schema, preparation, estimator)
     features = preparation.transform(matrix)
     notes = [f"The column {name!r} is empty and was left out." for name in empty]

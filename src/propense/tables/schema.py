@@ -90,6 +90,11 @@ class Schema:
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
 
+    @property
+    def level_counts(self) -> NDArray[np.int64]:
+        """The number of levels of each column, 0 for numbers."""
+        return np.array([len(column.levels) for column in self.columns], dtype=np.int64)
+
     def check(self, names: Sequence[str], where: str) -> None:
         """Raise an error if a column is missing."""
         found = set(names)
