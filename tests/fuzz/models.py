@@ -106,7 +106,7 @@ def _of_arrays():
         SAREM(estimator=boosting, max_iter=2),
         make_pipeline(StandardScaler(), PolynomialFeatures(2), Naive()),
         make_pipeline(columns, JERM()),
-        make_pipeline(QuantileTransformer(n_quantiles=5), KBinsDiscretizer(3, quantile_method="linear"), Naive()),
+        make_pipeline(QuantileTransformer(n_quantiles=5), KBinsDiscretizer(3, strategy="uniform"), Naive()),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -71,4 +71,9 @@ def odd_column(count, rng):
 
 
 def odd_column_of(dtype, values, count, rng):
-    return pa.array([pick(rng, values) for _ in range(count)], dtype)
+    cells = [pick(rng, values) for _ in range(count)]
+    try:
+        return pa.array(cells, dtype)
+    except pa.ArrowNotImplementedError:
+        # Earlier releases of pyarrow do not make every type.
+        return pa.array(list(map(str, cells)))

@@ -73,6 +73,7 @@ def _run(make, seed, numbers, folder, limit):
                         raise TimeoutError
                     ended = here.recv()
             except (TimeoutError, EOFError) as error:
+                process.join(0 if isinstance(error, TimeoutError) else 5)
                 process.kill()
                 process.join()
                 words = f"took longer than {seconds:g} s" if isinstance(error, TimeoutError) else "ended the process"
