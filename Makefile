@@ -118,4 +118,4 @@ dist: .venv/.made
 	touch $@ .venv/.cli
 
 clean:
-	rm -rf .venv .venv-floors dist build docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-floors dist build docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis fuzz-failures
