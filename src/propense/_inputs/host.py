@@ -1,6 +1,7 @@
 """Reading what is in this process's memory: arrays, lists, data frames, SciPy's sparse matrices."""
 
 import numbers
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
+from propense._inputs.frames import all_numbers, encode_frame, is_frame, is_mixed, learn_columns
 from propense._inputs.labels import LabelReader
 from propense._inputs.reader import LARGEST, check_length, check_places, find_invalid, invalid_entries
 from propense._maths.arrays import Vector, to_host
@@ -20,11 +22,23 @@ __all__ = ["HostReader"]
 _BLOCK = 4096
 
 
+@dataclass(frozen=True)
 class HostReader:
-    """Reads what NumPy and scikit-learn can read."""
+    """Reads what NumPy and scikit-learn can read, and data frames of mixed columns.
+
+    Attributes
+    ----------
+    weights : array-like of shape (n_samples,), or None
+        The weights of the rows of fit, unchecked: levels of categories are learned from rows whose weight is not 0.
+    """
+
+    weights: Any = None
 
     def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> Any:
-        if sp.issparse(X) and not get_tags(estimator).input_tags.sparse:
+        tags = get_tags(estimator).input_tags
+        if tags.categorical and is_frame(X) and (is_mixed(X) or (not reset and estimator._columns is not None)):
+            return self._read_frame(estimator, X, reset=reset)
+        if sp.issparse(X) and not tags.sparse:
             raise InvalidFeatures(
                 f"X is sparse, but a classifier inside this {type(estimator).__name__} accepts only dense features. "
                 "Pass X.toarray(), or another estimator or propensity_estimator."
@@ -49,8 +63,31 @@ class HostReader:
             raise InvalidFeatures(str(error)) from None
         if sp.issparse(features) and features is not X:
             check_places(features)
-        _check_finite(estimator, features)
+        _check_finite(estimator, features, missing=tags.allow_nan and not sp.issparse(features))
         return features
+
+    def _read_frame(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        try:
+            # Learns or compares the number of columns and their names, with scikit-learn's error messages.
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            if reset:
+                estimator._columns, features = learn_columns(X, self._counted(len(X)))
+            else:
+                features = encode_frame(estimator._columns or all_numbers(X), X)
+            check_array(features, ensure_all_finite=False, ensure_min_samples=2 if reset else 1)
+        except InvalidFeatures:
+            raise
+        except ValueError as error:
+            raise InvalidFeatures(str(error)) from None
+        _check_finite(estimator, features, missing=True)
+        return features
+
+    def _counted(self, rows: int) -> NDArray[np.bool_] | None:
+        """The rows whose weight is not 0; weights that cannot be read are refused later."""
+        weights = np.asarray(to_host(self.weights))
+        if weights.shape != (rows,) or weights.dtype.kind not in "biuf":
+            return None
+        return np.asarray(weights != 0)
 
     def read_labels(self, y: Any, features: Any, read: LabelReader) -> tuple[Any, NDArray[Any]]:
         labelled, classes = read(y, None)
@@ -90,14 +127,20 @@ def _beyond_float(values: Any) -> str:
     return "contains a number beyond float64, which ends at 1.8e308."
 
 
-def _check_finite(estimator: Any, features: Any) -> None:
+def _check_finite(estimator: Any, features: Any, *, missing: bool) -> None:
+    """Raise an error for entries that are not finite, or too large; NaN is allowed if `missing`."""
     entries = features.data[:, np.newaxis] if sp.issparse(features) else features
-    # NaN, inf and values that are too large show in the extremes, which take no memory to find.
-    if entries.size == 0 or max(float(entries.max()), -float(entries.min())) < LARGEST:
+    if entries.size == 0:
         return
-    count, where, infinite = find_invalid(entries, _BLOCK)
+    # NaN, inf and values that are too large show in the extremes, which take no memory to find; fmax and fmin pass over
+    # NaN unless there is nothing else.
+    pair = (np.fmax, np.fmin) if missing else (np.maximum, np.minimum)
+    largest, least = (float(extreme.reduce(entries, axis=None)) for extreme in pair)
+    if max(largest, -least) < LARGEST or (missing and np.isnan(largest)):
+        return
+    count, where, infinite = find_invalid(entries, _BLOCK, missing=missing)
     value = entries[where]
     if sp.issparse(features):
         where = features.tocoo().row[where[0]], features.indices[where[0]]
     names = getattr(estimator, "feature_names_in_", None)
-    raise invalid_entries(count, value, *where, infinite=infinite, names=names)
+    raise invalid_entries(count, value, *where, infinite=infinite, names=names, missing=missing)

@@ -21,7 +21,7 @@ class Reader(Protocol):
     """Checks one kind of input; what it returns lives where the features live."""
 
     def read_matrix(self, estimator: Any, X: Any, *, reset: bool) -> Any:
-        """The features, finite, float64 or float32, as `as_design` takes them.
+        """The features, float64 or float32, as `as_design` takes them; finite, or NaN where the estimator allows it.
 
         With `reset`, as in fit, the estimator learns the number and names of the columns; otherwise they are compared.
         """
@@ -80,16 +80,17 @@ def _check_indices(kind: str, indices: NDArray[np.integer[Any]], count: int, ent
         )
 
 
-def find_invalid(entries: Any, size: int) -> tuple[int, tuple[int, int], bool]:
+def find_invalid(entries: Any, size: int, *, missing: bool = False) -> tuple[int, tuple[int, int], bool]:
     """The number of entries that are not finite or, if all are, too large; the place of the first; and which it is.
 
-    `size` rows are searched at a time, since masks of the whole X might not fit in memory.
+    NaN is allowed if `missing`. `size` rows are searched at a time, since masks of the whole X might not fit in memory.
     """
     xp, count, first = namespace(entries), 0, (-1, -1)
     for infinite in (True, False):
         for start in range(0, len(entries), size):
             block = entries[start : start + size]
-            found = xp.argwhere(~xp.isfinite(block) if infinite else xp.abs(block) >= LARGEST)
+            wrong = xp.isinf(block) if missing else ~xp.isfinite(block)
+            found = xp.argwhere(wrong if infinite else xp.abs(block) >= LARGEST)
             if len(found) and not count:
                 first = start + int(found[0, 0]), int(found[0, 1])
             count += len(found)
@@ -99,12 +100,24 @@ def find_invalid(entries: Any, size: int) -> tuple[int, tuple[int, int], bool]:
 
 
 def invalid_entries(
-    count: int, value: Any, row: Any, column: int, *, infinite: bool, names: NDArray[Any] | None = None
+    count: int,
+    value: Any,
+    row: Any,
+    column: int,
+    *,
+    infinite: bool,
+    names: NDArray[Any] | None = None,
+    missing: bool = False,
 ) -> InvalidFeatures:
-    """The error for entries of X that are not finite or, if all are, too large; value and place are of the first."""
+    """The error for entries of X that are not finite or, if all are, too large; value and place are of the first.
+
+    NaN is allowed if `missing`.
+    """
     wrong, advice = "whose squares are too large to compute with", "Scale the column."
     if infinite:
         wrong, advice = "that are NaN or infinite", "Drop or impute them, for example with sklearn's SimpleImputer."
+        if missing:
+            wrong, advice = "that are infinite", "Correct them, or make them NaN, which means missing."
     name = column if names is None else repr(names[column])
     return InvalidFeatures(f"X has {count} entries {wrong}, the first ({value}) at row {row}, column {name}. {advice}")
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, Predictor, as_design
+from propense._inputs.columns import level_counts
+from propense._inputs.frames import is_frame
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
 from propense._inputs.reader import Reader
@@ -19,6 +21,7 @@ from propense._maths.double_logistic import class_given_label
 from propense._maths.known_negatives import known_shift
 from propense._maths.logistic import sigmoid
 from propense.errors import (
+    InvalidFeatures,
     InvalidLabels,
     InvalidOption,
     InvalidPropensity,
@@ -162,7 +165,10 @@ def read_sample(
     known_negative: Any = None,
 ) -> tuple[Sample, NDArray[Any]]:
     """Check what was passed to fit; return the sample and the two classes."""
-    reader = _reader_of(X)
+    if getattr(estimator, "_columns", None) is not None:
+        # Of an earlier fit.
+        estimator._columns = None
+    reader = _reader_of(X, sample_weight)
     features = reader.read_matrix(estimator, X, reset=True)
     if y is None:
         raise InvalidLabels(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
@@ -174,7 +180,17 @@ def read_sample(
         propensity = _read_propensity(reader, propensity, features, labelled)
     negative = None if known_negative is None else _read_negative(reader, known_negative, features, labelled)
     columns = _read_columns(estimator)
-    sample = Sample(as_design(features), labelled, weights, None, propensity, columns, negative)
+    levels = level_counts(getattr(estimator, "_columns", None) or ())
+    sample = Sample(
+        as_design(features),
+        labelled,
+        weights,
+        None,
+        propensity,
+        columns,
+        negative,
+        levels if levels.any() else None,
+    )
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 does not exist: it cannot be a spy or set a threshold.
         sample = sample.reweighted(weights)
@@ -192,10 +208,17 @@ def read_sample(
 def read_features(estimator: Any, X: Any) -> Design:
     """Check what was passed to a predict method; its columns must be those of fit."""
     check_is_fitted(estimator)
+    named = [column for column in estimator._columns or () if column.kind in ("category", "date")]
+    if named and not is_frame(X):
+        raise InvalidFeatures(
+            f"X is a {type(X).__name__}, but this {type(estimator).__name__} was fitted to a data frame in which "
+            f"{named[0].name!r} is a {named[0].kind}. Pass a data frame of pandas, polars or pyarrow with the same "
+            "columns."
+        )
     return as_design(_reader_of(X).read_matrix(estimator, X, reset=False))
 
 
-def _reader_of(X: Any) -> Reader:
+def _reader_of(X: Any, sample_weight: Any = None) -> Reader:
     """The reader of X and the other inputs; optional packages are imported only if X is theirs."""
     library = library_of(X)
     if library == "torch":
@@ -206,7 +229,7 @@ def _reader_of(X: Any) -> Reader:
         from propense._inputs.dask import DaskReader
 
         return DaskReader()
-    return HostReader()
+    return HostReader(sample_weight)
 
 
 def _read_weights(reader: Reader, sample_weight: Any, features: Any) -> Any:

@@ -16,6 +16,7 @@ from propense._designs import Predictor
 from propense._designs.threads import threads_by_size
 from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
 from propense._diagnostics.fit_statistics import compute_fit_statistics
+from propense._inputs.columns import Column
 from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
 from propense._inputs.sample import Sample, read_features, read_sample
@@ -113,6 +114,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     _doubted: ClassVar[tuple[str, ...]] = GENERAL
 
     _begin: tuple[Predictor, Predictor] | None = None
+    # What fit learned of the columns of a data frame that are not all plain numbers.
+    _columns: tuple[Column, ...] | None = None
 
     def __init__(self, *, decision: str = "posterior") -> None:
         self.decision = decision
@@ -120,6 +123,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.categorical = tags.input_tags.allow_nan = self._takes_mixed_columns()
         inner = [getattr(self, name, None) for name in ("estimator", "propensity_estimator")]
         tags.input_tags.sparse = all(each is None or get_tags(each).input_tags.sparse for each in inner)
         return tags
@@ -236,6 +240,10 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _takes_negatives(self) -> bool:
         """Whether the method, with these parameters, can use rows that are known to be negative."""
         return "known negatives" in self.description.takes
+
+    def _takes_mixed_columns(self) -> bool:
+        """Whether the method, with these parameters, takes data frames with categories, and NaN for missing numbers."""
+        return "mixed columns" in self.description.takes
 
     def _complaint(self) -> str:
         """The warning for a fit that did not converge, with what to do about it."""

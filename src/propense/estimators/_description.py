@@ -12,8 +12,10 @@ __all__ = ["EVERYTHING", "Check", "Description", "is_array", "reference", "summa
 # (value, number of features) → whether a fitted attribute may have this value.
 Check = Callable[[Any, int], bool]
 
-# What a method may take in addition to X and y.
+# What a method may take in addition to X and y, and "mixed columns": data frames with categories, dates and missing
+# values.
 EVERYTHING = ("weights", "known negatives", "dask", "torch")
+_TAKES = (*EVERYTHING, "mixed columns")
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Description:
         ``is_array(…)`` or another function of the value and the number of features, or a dataclass with a static method
         ``is_valid(facts)``.
     takes : tuple of str
-        Which of "weights", "known negatives", "dask" and "torch" the method can use.
+        Which of "weights", "known negatives", "dask", "torch" and "mixed columns" the method can use.
     needs : str
         What `fit` must be given besides X and the labels; a method that needs more cannot be fitted to a table.
     """
@@ -50,8 +52,8 @@ class Description:
 
     def __post_init__(self) -> None:
         for each in self.takes:
-            if each not in EVERYTHING:
-                raise TypeError(f"takes={self.takes}: {each!r} is not one of {', '.join(EVERYTHING)}.")
+            if each not in _TAKES:
+                raise TypeError(f"takes={self.takes}: {each!r} is not one of {', '.join(_TAKES)}.")
         for name, what in self.keeps.items():
             if isinstance(what, type) and what not in (float, int, bool) and not hasattr(what, "is_valid"):
                 raise TypeError(

@@ -1,0 +1,241 @@
+"""The columns of data frames of pandas, polars and pyarrow, none of which is imported here."""
+
+import datetime
+import decimal
+import numbers
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._inputs.columns import Cells, Column, days, learn_column
+from propense._maths.arrays import Matrix, library_of
+from propense.errors import InvalidFeatures
+
+__all__ = ["all_numbers", "arrow_cells", "encode_frame", "is_frame", "is_mixed", "learn_columns"]
+
+_KINDS = "numbers, text, dates or true/false"
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame of pandas or polars, or a table of pyarrow."""
+    names = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
+    return any(kind.__name__ == names.get(kind.__module__.partition(".")[0]) for kind in type(X).__mro__)
+
+
+def is_mixed(X: Any) -> bool:
+    """Whether X is a data frame with a column that is not of plain numbers."""
+    if not is_frame(X):
+        return False
+    return not all(_is_plain(column) for _, column in _columns(X))
+
+
+def learn_columns(X: Any, counted: NDArray[np.bool_] | None = None) -> tuple[tuple[Column, ...], Matrix]:
+    """What the columns of a data frame are, from the rows that count, and the frame in numbers."""
+    found = [(name, _cells(column, name)) for name, column in _columns(X)]
+    columns = tuple(learn_column(name, cells, counted) for name, cells in found)
+    return columns, _matrix(columns, [cells for _, cells in found], len(X))
+
+
+def encode_frame(columns: Sequence[Column], X: Any) -> Matrix:
+    """A data frame with the columns of a fit, in numbers: see `Column.encode`."""
+    return _matrix(columns, [_cells(column, name) for name, column in _columns(X)], len(X))
+
+
+def all_numbers(X: Any) -> list[Column]:
+    """The columns of a data frame, all of them numbers."""
+    return [Column(name, "number") for name, _ in _columns(X)]
+
+
+def _matrix(columns: Sequence[Column], cells: Sequence[Cells], rows: int) -> Matrix:
+    out = np.empty((rows, len(columns)), order="F")
+    for j, column in enumerate(columns):
+        out[:, j] = column.encode(cells[j])
+    return out
+
+
+def _columns(X: Any) -> list[tuple[str, Any]]:
+    """The names and the columns; in pandas, names need not be text."""
+    if hasattr(X, "iloc"):
+        return [(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)]
+    if hasattr(X, "column_names"):
+        return list(zip(X.column_names, X.columns, strict=True))
+    return [(series.name, series) for series in X.get_columns()]
+
+
+def _is_plain(column: Any) -> bool:
+    """Whether a column has a type of whole or floating-point numbers, and NumPy's if it is of pandas."""
+    library = library_of(column)
+    if library == "pyarrow":
+        types = _types()
+        return bool(types.is_integer(column.type) or types.is_floating(column.type))
+    if library == "polars":
+        return bool(column.dtype.is_integer() or column.dtype.is_float())
+    dtype = column.dtype.subtype if hasattr(column, "sparse") else column.dtype
+    return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+
+
+def _cells(column: Any, name: str) -> Cells:
+    read = {"pyarrow": arrow_cells, "polars": _polars_cells}.get(library_of(column), _pandas_cells)
+    cells = read(column, name)
+    missing = cells.values < 0 if cells.kind == "category" else np.isnan(cells.values)
+    return Cells("empty", np.full(len(missing), np.nan)) if missing.all() else cells
+
+
+def _pandas_cells(series: Any, name: str) -> Cells:
+    dtype = series.dtype
+    if hasattr(dtype, "pyarrow_dtype"):
+        return arrow_cells(series.array.__arrow_array__(), name)
+    if hasattr(series, "cat"):
+        return Cells("category", series.cat.codes.to_numpy(), [_word(value) for value in series.cat.categories])
+    if dtype.kind == "M":
+        return Cells("date", days((series.dt.tz_convert(None) if hasattr(dtype, "tz") else series).to_numpy()))
+    if dtype.kind in "biuf":
+        nullable = not isinstance(dtype, np.dtype) and not hasattr(series, "sparse")
+        values = series.to_numpy(dtype=np.float64, **({"na_value": np.nan} if nullable else {}))
+        return Cells("truth" if dtype.kind == "b" else "number", values)
+    if dtype.name in ("str", "string"):
+        places, words = series.factorize()
+        return Cells("category", places, [str(word) for word in words])
+    if dtype == np.dtype(object):
+        return _object_cells(series.to_numpy(), name)
+    raise _refused(name, dtype)
+
+
+def _polars_cells(series: Any, name: str) -> Cells:
+    pl, dtype = sys.modules["polars"], series.dtype
+    if dtype == pl.Boolean:
+        return Cells("truth", series.cast(pl.Float64).to_numpy())
+    if dtype.is_numeric() or dtype == pl.Null:
+        return Cells("number", series.cast(pl.Float64).to_numpy())
+    if dtype == pl.Date or dtype == pl.Datetime:
+        return Cells("date", days(series.to_numpy()))
+    if dtype == pl.String or dtype == pl.Categorical or dtype == pl.Enum:
+        text = series.cast(pl.String)
+        # The rank among the different texts is the place of a text among them in order.
+        places = text.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+        return Cells("category", places, text.drop_nulls().unique().sort().to_list())
+    if dtype == pl.Object:
+        return _object_cells(_objects(series.to_list()), name)
+    raise _refused(name, dtype)
+
+
+def arrow_cells(column: Any, name: str) -> Cells:
+    """The cells of an array of pyarrow."""
+    types, kind = _types(), column.type
+    if hasattr(column, "combine_chunks"):
+        column = (column.unify_dictionaries() if types.is_dictionary(kind) else column).combine_chunks()
+    if types.is_string_view(kind):
+        column, kind = column.cast("string"), "string"
+    elif types.is_string(kind) or types.is_large_string(kind):
+        kind = "string"
+    if kind == "string":
+        column = column.dictionary_encode()
+    if kind == "string" or types.is_dictionary(kind):
+        words = column.dictionary.to_pylist()
+        places = np.asarray(column.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+        # A missing cell may also be a word of its own.
+        places = np.append(np.where([word is None for word in words], -1, np.arange(len(words))), -1)[places]
+        return Cells("category", places.astype(np.int64), [_word(word) for word in words])
+    if types.is_boolean(kind):
+        return Cells("truth", _numbers(column.cast("float64")))
+    if types.is_decimal(kind) or types.is_null(kind):
+        return Cells("number", _numbers(column.cast("float64")))
+    if types.is_integer(kind) or types.is_floating(kind):
+        return Cells("number", _numbers(column))
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return Cells("date", days(column.to_numpy(zero_copy_only=False)))
+    raise _refused(name, kind)
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _object_cells(values: NDArray[Any], name: str) -> Cells:
+    """The cells of a column of Python objects, which must all be of one kind."""
+    missing = np.fromiter((_is_missing(value) for value in values), dtype=bool, count=len(values))
+    present = values[~missing]
+    first: dict[str, Any] = {}
+    for value in present:
+        kind = _kind_of(value)
+        if kind == "":
+            raise _refused(name, type(value).__name__)
+        first.setdefault(kind, value)
+    if len(first) > 1:
+        one, other = list(first.values())[:2]
+        raise InvalidFeatures(
+            f"X, column {name!r} mixes {type(one).__name__} ({_shown(one)}) and {type(other).__name__} "
+            f"({_shown(other)}). Make all of its cells numbers, text, dates or true/false."
+        )
+    kind = next(iter(first), "number")
+    if kind == "category":
+        places: dict[str, int] = {}
+        codes = [
+            -1 if gap else places.setdefault(value, len(places)) for gap, value in zip(missing, values, strict=True)
+        ]
+        return Cells("category", np.array(codes, dtype=np.int64), list(places))
+    out = np.full(len(values), np.nan)
+    if kind == "date":
+        out[~missing] = days(np.array([_in_utc(value) for value in present], dtype="datetime64[us]"))
+        return Cells("date", out)
+    try:
+        out[~missing] = [float(value) for value in present]
+    except OverflowError:
+        raise InvalidFeatures(
+            f"X, column {name!r} contains a number beyond float64, which ends at 1.8e308. Scale the column."
+        ) from None
+    return Cells(kind, out)
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, str):
+        return "category"
+    if isinstance(value, bool | np.bool_):
+        return "truth"
+    if isinstance(value, numbers.Real | decimal.Decimal):
+        return "number"
+    return "date" if isinstance(value, datetime.date | np.datetime64) else ""
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas NA is recognised by the name of its type: it has no truth value.
+    return value is None or type(value).__name__ == "NAType" or (not isinstance(value, str) and _differs(value))
+
+
+def _differs(value: Any) -> bool:
+    """Whether a value is not equal to itself, as NaN and NaT are; an array is not one value."""
+    return bool(np.ndim(value) == 0 and value != value)
+
+
+def _in_utc(value: Any) -> Any:
+    """A date or time without a time zone."""
+    if getattr(value, "tzinfo", None) is None:
+        return value
+    return value.astimezone(datetime.UTC).replace(tzinfo=None)
+
+
+def _word(value: Any) -> str:
+    """The text of a level; 3.0 is 3, since missing cells turn whole numbers into floating point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def _types() -> Any:
+    return sys.modules["pyarrow"].types
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+def _refused(name: str, kind: Any) -> InvalidFeatures:
+    return InvalidFeatures(f"X, column {name!r} holds {kind}: not {_KINDS}. Convert it, or leave it out.")
