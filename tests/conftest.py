@@ -35,6 +35,18 @@ settings.load_profile("no deadline")
 # The ℓ1 penalty of scikit-learn's LogisticRegression, which lost its `penalty` in 1.8.
 LASSO = {"penalty": "l1"} if parse_version(sklearn.__version__) < parse_version("1.8") else {"l1_ratio": 1.0}
 
+# Two checks of scikit-learn 1.6 compare a fit with weights to a fit with repeated rows, but label the two differently:
+# they shuffle one sample and then make each y binary by its own first value. 1.7 takes the lowest value instead.
+# `test_laws.py` tests the same law with every release.
+MISTAKEN_CHECKS = (
+    {
+        f"check_sample_weight_equivalence_on_{kind}_data": "scikit-learn 1.6 labels the two samples differently"
+        for kind in ("dense", "sparse")
+    }
+    if parse_version(sklearn.__version__) < parse_version("1.7")
+    else {}
+)
+
 ROOT = Path(__file__).parents[1]
 BESIDE = ROOT.parent / "shared" / "data"
 
