@@ -1,5 +1,7 @@
 """Fits of tables: the columns become features, the file format does not matter, and notes are complete."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,6 +15,7 @@ from conftest import TABLE_METHODS
 from propense import JERM, Naive, PUClassifier
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidInput, InvalidLabels, InvalidOption, InvalidTable, NoLabelledInstances
+from propense.model_files import load, save
 from propense.tables import FitOptions, TableFile, fit_table, summarise_estimator
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
@@ -52,6 +55,26 @@ def test_columns_become_features(found):
     names = ["age", "bmi", "smoker", "bmi missing", "sex=m", "region=south", "region=east", "region=(missing)"]
     assert found.model.feature_names == names
     assert found.estimator.n_features_in_ == len(names)
+
+
+@pytest.mark.parametrize("form", ["text", "dates", "moments"])
+def test_dates_are_fitted_as_days_and_shown_as_dates(clinic, form, tmp_path):
+    days = np.round(np.array(clinic.column("age")) * 200).astype("datetime64[D]")
+    cells = {
+        "text": pa.array(days.astype(str)),
+        "dates": pa.array(days),
+        "moments": pa.array(days.astype("datetime64[us]")).cast(pa.timestamp("us", "Asia/Tokyo")),
+    }[form]
+    place = clinic.column_names.index("age")
+    dated, counted = (clinic.set_column(place, "age", [each]) for each in (cells, days.astype(int)))
+    found, same = (fit_table(table, "reported", id="patient", method="pglin") for table in (dated, counted))
+    assert found.schema.columns[0].kind == "date"
+    np.testing.assert_array_equal(found.scores.posterior, same.scores.posterior)
+    groups = next(grouping.groups for grouping in found.groups if grouping.column == "age")
+    assert re.fullmatch(r"≤ 19\d\d-\d\d-\d\d", groups[0].name)
+    save(found.model, tmp_path / "m.propense")
+    again = load(tmp_path / "m.propense").score(dated)
+    np.testing.assert_array_equal(again.posterior, found.scores.posterior)
 
 
 def test_a_level_called_missing_is_a_level(clinic):

@@ -18,7 +18,7 @@ from propense.tables.cells import (
     normalise_decimals,
     with_points,
 )
-from propense.tables.schema import MISSING, OTHER, Column, infer_schema
+from propense.tables.schema import MISSING, OTHER, Column, encode_cells, infer_schema
 
 
 def column_of(cells, **options):
@@ -41,14 +41,14 @@ def test_numbers_are_the_same_as_text_and_as_numbers(values):
 def test_words_for_missing_are_missing(word):
     column, table = column_of(["1", word, "2"])
     assert column.kind == "number"
-    np.testing.assert_array_equal(column.encode(table.column("x"), "t.csv", 0), [1, np.nan, 2])
+    np.testing.assert_array_equal(encode_cells(column, table.column("x"), "t.csv", 0), [1, np.nan, 2])
 
 
 def test_true_and_false_are_recognised_in_any_case():
     for cells in (["True", "false", ""], [True, False, None]):
         column, table = column_of(cells)
         assert column.kind == "truth"
-        np.testing.assert_array_equal(column.encode(table.column("x"), "t.csv", 0), [1, 0, np.nan])
+        np.testing.assert_array_equal(encode_cells(column, table.column("x"), "t.csv", 0), [1, 0, np.nan])
     assert column_of(["true", "no"] * 5)[0].kind == "category"
     assert column_of(["0", "1"])[0].kind == "number"
 
@@ -58,10 +58,11 @@ def test_levels_come_by_frequency_and_rare_ones_are_other():
     column, _ = column_of(cells)
     assert column.levels == ("a", "b", "d", OTHER, MISSING)
     np.testing.assert_array_equal(
-        column.encode(pa.chunked_array([["a", "d", "c", "never seen", "", None]]), "t.csv", 0), [0, 2, 3, 3, 4, 4]
+        encode_cells(column, pa.chunked_array([["a", "d", "c", "never seen", "", None]]), "t.csv", 0),
+        [0, 2, 3, 3, 4, 4],
     )
     plain, _ = column_of(["a", "b"] * 5)
-    np.testing.assert_array_equal(plain.encode(pa.chunked_array([["b", "new", None]]), "t.csv", 0), [1, -1, -1])
+    np.testing.assert_array_equal(encode_cells(plain, pa.chunked_array([["b", "new", None]]), "t.csv", 0), [1, -1, -1])
 
 
 def test_numbers_can_be_made_categories():
@@ -70,23 +71,56 @@ def test_numbers_can_be_made_categories():
     assert column_of(pa.array(["1", "2"] * 5).dictionary_encode())[0].levels == ("1", "2")
 
 
+DATES = {
+    "text": (["2020-02-29", "", "1969-12-31"], [18321, np.nan, -1]),
+    "text with times": (["2020-02-29 12:00", "NA", "2020-02-29T06:00:00.000"], [18321.5, np.nan, 18321.25]),
+    "text with zones": (["2020-02-29T12:00:00Z", None, "2020-02-29T12:00+06:00"], [18321.5, np.nan, 18321.25]),
+    "days": (pa.array([18321, None, -1], pa.date32()), [18321, np.nan, -1]),
+    "milliseconds": (pa.array([18321 * 86_400_000, None, 0], pa.date64()), [18321, np.nan, 0]),
+    "moments": (pa.array([43_200, None, -86_400], pa.timestamp("s")), [0.5, np.nan, -1]),
+    "moments in a zone": (pa.array([43_200 * 10**9, None, 0], pa.timestamp("ns", "Asia/Tokyo")), [0.5, np.nan, 0]),
+}
+
+
+@pytest.mark.parametrize(("cells", "expected"), DATES.values(), ids=DATES)
+def test_dates_are_days_since_1970(cells, expected):
+    column, table = column_of(cells)
+    assert column == Column("x", "date")
+    np.testing.assert_array_equal(encode_cells(column, table.column("x"), "t.csv", 0), expected)
+    # Of a table to score that has them in another form.
+    for other in (pa.nulls(3), pa.array(["", "NA", ""]), pa.array([None] * 3, pa.date32())):
+        assert np.isnan(encode_cells(column, other, "t.csv", 0)).all()
+    with pytest.raises(InvalidTable, match=r"t\.csv, column 'x', row 12: 'soon' is not a date"):
+        encode_cells(column, pa.chunked_array([["2020-01-01", "soon"]]), "t.csv", 10)
+    with pytest.raises(InvalidTable, match=r"t\.csv, column 'x', row 1: '18321' is not a date"):
+        encode_cells(column, pa.chunked_array([[18321, 2]]), "t.csv", 0)
+
+
+def test_dates_can_be_made_categories():
+    assert column_of(["2020-01-01", "2021-01-01"] * 5, categorical=["x"])[0].kind == "category"
+    assert column_of(pa.array(["2020-01-01", "2021-01-01"] * 5).dictionary_encode())[0].kind == "category"
+
+
 def test_an_empty_column_is_left_out():
     assert column_of(["", None, "NA"])[0] is None
     assert column_of(pa.array([None, None], pa.null()))[0] is None
 
 
 REFUSED = [
-    (["2020-01-01", "2021-12-31"], "column 'x' holds dates"),
-    (["01.02.2023", "3.4.1999"], "column 'x' holds dates"),
-    (["12/31/2020", "1/2/2021 10:00"], "column 'x' holds dates"),
-    (pa.array([1, 2], pa.date32()), "column 'x' holds dates"),
+    (["2020-01-01", "2021-02-30"], "column 'x' holds dates or times such as '2021-02-30', in row 2"),
+    (["01.02.2023", "3.4.1999"], "column 'x' holds dates or times such as '01.02.2023'"),
+    (["12/31/2020", "1/2/2021 10:00"], "column 'x' holds dates or times such as '12/31/2020'"),
+    (pa.array([1, 2], pa.time32("s")), "column 'x' holds dates or times such as '00:00:01'"),
+    (pa.array([None, 2], pa.duration("s")), "column 'x' holds dates or times such as '2', in row 2"),
     ([[1], [2]], "column 'x' holds list<.*>: not numbers, text or true/false"),
     ([f"name {i}" for i in range(40)], "column 'x' holds 40 different texts, most of them once"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("cells", "words"), REFUSED, ids=["iso dates", "dates with points", "dates with strokes", "dates", "lists", "names"]
+    ("cells", "words"),
+    REFUSED,
+    ids=["no date", "dates with points", "dates with strokes", "times", "durations", "lists", "names"],
 )
 def test_columns_that_cannot_be_features_are_errors_that_name_drop(cells, words):
     with pytest.raises(InvalidTable, match=rf"t\.csv, {words}.*drop=\['x'\]"):
@@ -97,13 +131,13 @@ def test_an_error_names_the_row_of_a_cell():
     column = Column("age", "number")
     cells = ["1"] * 700 + ["", "old"] + ["2"] * 300
     with pytest.raises(InvalidTable, match=r"new\.csv, column 'age', row 1702: 'old' is not a number"):
-        column.encode(pa.chunked_array([cells]), "new.csv", 1000)
+        encode_cells(column, pa.chunked_array([cells]), "new.csv", 1000)
     with pytest.raises(InvalidTable, match=r"column 'age', row 2: inf is too large"):
-        column.encode(pa.chunked_array([["1", "inf"]]), "new.csv", 0)
+        encode_cells(column, pa.chunked_array([["1", "inf"]]), "new.csv", 0)
     with pytest.raises(InvalidTable, match=r"row 1: 1e\+200 is too large"):
-        column.encode(pa.chunked_array([["1e200", "1"]]), "new.csv", 0)
+        encode_cells(column, pa.chunked_array([["1e200", "1"]]), "new.csv", 0)
     with pytest.raises(InvalidTable, match=r"row 2: 'maybe' is not true or false"):
-        Column("smoker", "truth").encode(pa.chunked_array([["true", "maybe"]]), "new.csv", 0)
+        encode_cells(Column("smoker", "truth"), pa.chunked_array([["true", "maybe"]]), "new.csv", 0)
 
 
 @given(st.lists(st.sampled_from(["1", "", "x", "2.5"]), min_size=1, max_size=40).filter(lambda cells: "x" in cells))
@@ -152,7 +186,7 @@ def test_fractions_that_cannot_be_thousands_are_numbers():
 
 def test_types_of_other_formats_are_read_or_errors():
     assert column_of(pa.array(np.array([1.5, 2.5], dtype=np.float16)))[0].kind == "number"
-    assert Column("x", "truth").encode(pa.nulls(2), "t", 0).tolist() == pytest.approx([np.nan] * 2, nan_ok=True)
+    assert encode_cells(Column("x", "truth"), pa.nulls(2), "t", 0).tolist() == pytest.approx([np.nan] * 2, nan_ok=True)
     for cells in (pa.array([b"ab", b"cd"], pa.binary(2)), pa.array([b"x"], pa.large_binary())):
         with pytest.raises(InvalidTable, match="not numbers, text or true/false"):
             column_of(cells)

@@ -10,7 +10,18 @@ from numpy.typing import NDArray
 from propense._maths.arrays import Vector
 from propense.errors import InvalidFeatures
 
-__all__ = ["KINDS", "MISSING", "OTHER", "Cells", "Column", "choose_levels", "days", "learn_column", "level_counts"]
+__all__ = [
+    "KINDS",
+    "MISSING",
+    "OTHER",
+    "Cells",
+    "Column",
+    "choose_levels",
+    "date_of",
+    "days",
+    "learn_column",
+    "level_counts",
+]
 
 # "truth" is true or false, as the numbers 1 and 0; a "date" is in days since 1970, the time of day included; an
 # "empty" column is missing in every row of fit.
@@ -139,11 +150,17 @@ def days(moments: NDArray[np.datetime64]) -> Vector:
     return np.where(np.isnat(moments), np.nan, whole + rest / per_day)
 
 
+def date_of(day: float) -> str:
+    """The date of a day since 1970, such as 2020-12-31, with the time unless it is midnight."""
+    moment = np.datetime64(round(day * 86_400), "s")
+    return str(moment.astype("datetime64[D]")) if day % 1 == 0 else str(moment).replace("T", " ")
+
+
 def _example(cells: Cells) -> Any:
     """The first cell that is not missing."""
     if cells.kind == "category":
         return cells.words[cells.values[cells.values >= 0][0]]
     value = float(cells.values[~np.isnan(cells.values)][0])
     if cells.kind == "date":
-        return str(np.datetime64(int(value // 1), "D"))
+        return date_of(value)
     return bool(value) if cells.kind == "truth" else value

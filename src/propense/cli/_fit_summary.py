@@ -12,6 +12,7 @@ __all__ = ["show_fit"]
 
 # Columns in the table of groups, and columns named for each kind.
 _SHOWN, _NAMED = 5, 12
+_KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category": "categories"}
 
 
 def show_fit(found: TableFit, name: str) -> None:
@@ -19,7 +20,7 @@ def show_fit(found: TableFit, name: str) -> None:
     console = Console()
     label = "" if found.model is None else f" ({found.model.label})"
     say(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
-    for kind, words in (("number", "numbers"), ("truth", "true/false"), ("category", "categories")):
+    for kind, words in _KINDS.items():
         names = [column.name for column in found.schema.columns if column.kind == kind]
         if names:
             shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -6,10 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from propense._inputs.columns import KINDS
 from propense.errors import ModelFileError
 from propense.estimators._description import Check, is_array
 
-__all__ = ["check_facts", "is_columns", "is_count", "is_names", "is_real", "is_truth", "is_whole"]
+__all__ = [
+    "are_kinds",
+    "check_facts",
+    "is_columns",
+    "is_count",
+    "is_names",
+    "is_real",
+    "is_truth",
+    "is_whole",
+]
 
 
 def check_facts(facts: Any, expected: dict[str, Check], optional: dict[str, Check], what: str) -> int:
@@ -55,6 +65,19 @@ def is_real(value: Any, p: int) -> bool:
 def is_names(value: Any, p: int) -> bool:
     """One string per feature, as scikit-learn stores them."""
     return is_array("O", -1)(value, p) and all(isinstance(each, str) for each in value)
+
+
+def are_kinds(value: Any, p: int) -> bool:
+    """The name, kind and levels of each of p columns, or of any number of them if p is 0."""
+    return isinstance(value, list) and (p == 0 or len(value) == p) and all(map(_is_column, value))
+
+
+def _is_column(column: Any) -> bool:
+    if not isinstance(column, tuple) or len(column) != 3:
+        return False
+    name, kind, levels = column
+    words = isinstance(levels, list) and all(isinstance(level, str) for level in levels)
+    return isinstance(name, str) and kind in KINDS and words and bool(levels) == (kind == "category")
 
 
 def is_columns(value: Any, p: int) -> bool:

@@ -9,6 +9,7 @@ from propense._inputs.preparation import Preparation
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import is_array
+from propense.model_files.checks import are_kinds
 from propense.tables import Column, Label, Schema, TableModel
 from propense.tables.model import sources
 
@@ -16,7 +17,6 @@ __all__ = ["TABLE", "build_table", "describe_table", "is_table", "table_parts"]
 
 TABLE = "TableModel"
 _KEYS = {"class", "label", "id", "columns", "preparation", "estimator"}
-_KINDS = ("number", "truth", "category")
 
 
 def is_table(description: Any) -> bool:
@@ -46,7 +46,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     if not (description["id"] is None or _is_text(description["id"])):
         raise ModelFileError("it holds a model of a table whose id is not a name")
     columns = description["columns"]
-    if not isinstance(columns, list) or not columns or not all(map(_is_column, columns)):
+    if not are_kinds(columns, 0) or not columns or not all(_is_of_table(*column) for column in columns):
         raise ModelFileError("it holds a model of a table whose columns are not names, kinds and levels")
     schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
     prepared = _build_preparation(schema, preparation)
@@ -95,12 +95,9 @@ def _is_label(label: Any) -> bool:
     return _is_text(label[0]) and _is_text(label[1]) and (label[2] is None or _is_text(label[2]))
 
 
-def _is_column(column: Any) -> bool:
-    if not isinstance(column, tuple) or len(column) != 3:
-        return False
-    name, kind, levels = column
-    words = isinstance(levels, list) and all(map(_is_text, levels))
-    return _is_text(name) and kind in _KINDS and words and bool(levels) == (kind == "category")
+def _is_of_table(name: str, kind: str, levels: list[str]) -> bool:
+    """Whether a table may have such a column; those that are empty are left out."""
+    return kind != "empty" and all(map(_is_text, [name, *levels]))
 
 
 def _is_text(value: Any) -> bool:

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.columns import days
 from propense.errors import InvalidOption, InvalidTable
 
 __all__ = [
     "as_booleans",
+    "as_days",
     "as_levels",
     "as_numbers",
     "as_text",
@@ -99,6 +101,27 @@ def as_booleans(cells: Any) -> Numbers | None:
     if codes.null_count > text.null_count:
         return None
     return np.asarray(codes.cast(pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def as_days(cells: Any) -> Numbers | None:
+    """Days since 1970 in UTC, NaN where missing; None if a cell is not a date, as text of the form 2020-12-31."""
+    import pyarrow as pa
+
+    cells = _plain(cells)
+    if pa.types.is_date(cells.type) or pa.types.is_timestamp(cells.type):
+        return days(cells.to_numpy(zero_copy_only=False))
+    if cells.null_count == len(cells):
+        return np.full(len(cells), np.nan)
+    if not _is_text(cells.type):
+        return None
+    text = as_text(cells)
+    # Arrow reads either texts without a time zone or texts with one.
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            return days(text.cast(kind).to_numpy(zero_copy_only=False))
+        except pa.ArrowInvalid:
+            continue
+    return None
 
 
 def with_points(cells: Any) -> Any:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.columns import date_of
 from propense.tables.schema import MISSING, Column, Schema
 
 __all__ = ["Group", "Grouping", "group_labels"]
@@ -70,17 +71,18 @@ def _cut(column: Column, values: NDArray[np.float64]) -> tuple[Sequence[str], ND
         return column.levels, values.astype(np.intp)
     missing = np.isnan(values)
     known = values[~missing]
+    written = date_of if column.kind == "date" else _written
     if column.kind == "truth":
         names, codes = ["false", "true"], np.where(missing, 2, values > 0)
     elif len(distinct := np.unique(known)) <= _PARTS:
-        names, codes = [_written(value) for value in distinct], np.searchsorted(distinct, values)
+        names, codes = [written(value) for value in distinct], np.searchsorted(distinct, values)
     else:
         # Cuts are values that occur, so that rows with the same value stay in one group.
         shares = np.linspace(0, 1, _PARTS + 1)[1:-1]
         cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
         cuts = cuts[cuts < known.max()]
-        ends = [f"≤ {_written(cuts[0])}", *(f"{_written(low)} to {_written(high)}" for low, high in pairwise(cuts))]
-        names, codes = [*ends, f"> {_written(cuts[-1])}"], np.searchsorted(cuts, values)
+        ends = [f"≤ {written(cuts[0])}", *(f"{written(low)} to {written(high)}" for low, high in pairwise(cuts))]
+        names, codes = [*ends, f"> {written(cuts[-1])}"], np.searchsorted(cuts, values)
     codes = np.where(missing, len(names), codes)
     return [*names, MISSING], codes.astype(np.intp)
 

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.columns import MISSING, OTHER, Column, choose_levels, level_counts
+from propense._inputs.frames import arrow_cells
+from propense._inputs.reader import LARGEST
 from propense.errors import InvalidTable
 from propense.tables.cells import (
     as_booleans,
+    as_days,
     as_levels,
     as_numbers,
     as_text,
@@ -21,63 +25,14 @@ from propense.tables.cells import (
     naming_the_column,
 )
 
-__all__ = ["MISSING", "OTHER", "Column", "Schema", "infer_schema"]
+__all__ = ["MISSING", "OTHER", "Column", "Schema", "encode_cells", "infer_schema"]
 
-# Levels that are not a value of the column.
-MISSING, OTHER = "(missing)", "(other)"
-# A category has at most 30 levels, each with at least 5 rows; the other values are OTHER.
-_LEVELS, _ROWS = 30, 5
-# Sums of squares of larger numbers overflow float64.
-_LARGEST = 1e100
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the table.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "truth", "category"}
-        "truth" is true or false, as the numbers 1 and 0.
-    levels : tuple of str
-        The levels of a category, the most frequent first.
-    """
-
-    name: str
-    kind: str
-    levels: tuple[str, ...] = ()
-
-    def encode(self, cells: Any, where: str, first_row: int) -> NDArray[np.float64]:
-        """Numbers, NaN where missing; for a category the number of the level, −1 if it is not a level of the fit."""
-        with naming_the_column(cells, self.name, where):
-            if self.kind == "category":
-                return self._encode_levels(cells)
-            numbers = as_booleans(cells) if self.kind == "truth" else as_numbers(cells)
-            if numbers is None:
-                place, value = first_refused(cells, as_booleans if self.kind == "truth" else as_numbers)
-                wanted = "true or false" if self.kind == "truth" else "a number"
-                row = first_row + place + 1
-                raise InvalidTable(f"{where}, column {self.name!r}, row {row}: {value!r} is not {wanted}.")
-        large = np.abs(numbers) >= _LARGEST
-        if large.any():
-            place = int(np.flatnonzero(large)[0])
-            raise InvalidTable(
-                f"{where}, column {self.name!r}, row {first_row + place + 1}: {numbers[place]:g} is too large. "
-                "Correct the cell, or leave it empty."
-            )
-        return numbers
-
-    def _encode_levels(self, cells: Any) -> NDArray[np.float64]:
-        import pyarrow as pa
-        from pyarrow import compute
-
-        text = as_levels(cells)
-        codes = compute.index_in(text, value_set=pa.array(self.levels, pa.string()))
-        codes = codes.fill_null(self.levels.index(OTHER) if OTHER in self.levels else -1)
-        missing = self.levels.index(MISSING) if MISSING in self.levels else -1
-        codes = compute.if_else(compute.is_null(text), pa.scalar(missing, pa.int32()), codes)
-        return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.float64)
+# How the cells of a kind become numbers, and what a cell is that does not.
+_READERS = {
+    "number": (as_numbers, "a number"),
+    "truth": (as_booleans, "true or false"),
+    "date": (as_days, "a date"),
+}
 
 
 @dataclass(frozen=True)
@@ -93,7 +48,7 @@ class Schema:
     @property
     def level_counts(self) -> NDArray[np.int64]:
         """The number of levels of each column, 0 for numbers."""
-        return np.array([len(column.levels) for column in self.columns], dtype=np.int64)
+        return level_counts(self.columns)
 
     def check(self, names: Sequence[str], where: str) -> None:
         """Raise an error if a column is missing."""
@@ -107,7 +62,7 @@ class Schema:
         """The table as a matrix with the same columns; `where` and `first_row` are used in errors."""
         out = np.empty((table.num_rows, len(self.columns)), order="F")
         for j, column in enumerate(self.columns):
-            out[:, j] = column.encode(table.column(column.name), where, first_row)
+            out[:, j] = encode_cells(column, table.column(column.name), where, first_row)
         return out
 
 
@@ -128,15 +83,35 @@ def infer_schema(
     return Schema(tuple(column for column in columns if column is not None)), empty
 
 
-def _infer_column(name: str, cells: Any, where: str, categorical: bool, points: bool) -> Column | None:
-    if is_dated(cells):
+def encode_cells(column: Column, cells: Any, where: str, first_row: int) -> NDArray[np.float64]:
+    """The cells of an Arrow column in numbers: see `Column.encode`."""
+    with naming_the_column(cells, column.name, where):
+        if column.kind == "category":
+            return column.encode(arrow_cells(as_levels(cells), column.name))
+        read, wanted = _READERS[column.kind]
+        numbers = read(cells)
+        if numbers is None:
+            place, value = first_refused(cells, read)
+            raise InvalidTable(
+                f"{where}, column {column.name!r}, row {first_row + place + 1}: {value!r} is not {wanted}."
+            )
+    large = np.abs(numbers) >= LARGEST
+    if large.any():
+        place = int(np.flatnonzero(large)[0])
         raise InvalidTable(
-            f"{where}, column {name!r} holds dates. Turn them into numbers, such as an age, or leave it out with "
-            f"drop=[{name!r}]."
+            f"{where}, column {column.name!r}, row {first_row + place + 1}: {numbers[place]:g} is too large. "
+            "Correct the cell, or leave it empty."
         )
+    return numbers
+
+
+def _infer_column(name: str, cells: Any, where: str, categorical: bool, points: bool) -> Column | None:
     if as_text(cells).null_count == len(cells):
         return None
     if not categorical and not is_categorical(cells):
+        if is_dated(cells):
+            _check_dates(name, cells, where)
+            return Column(name, "date")
         if as_booleans(cells) is not None:
             return Column(name, "truth")
         odd = looks_numeric(cells)
@@ -150,15 +125,25 @@ def _infer_column(name: str, cells: Any, where: str, categorical: bool, points: 
     return Column(name, "category", _levels(name, as_levels(cells), where))
 
 
+def _check_dates(name: str, cells: Any, where: str) -> None:
+    """Raise an error if the days of dates or times cannot be read."""
+    if as_days(cells) is not None:
+        return
+    place, value = first_refused(cells, as_days)
+    raise InvalidTable(
+        f"{where}, column {name!r} holds dates or times such as {value!r}, in row {place + 1}. Write dates as "
+        f"2020-12-31 and times as numbers, or leave the column out with drop=[{name!r}]."
+    )
+
+
 def _levels(name: str, text: Any, where: str) -> tuple[str, ...]:
     """The levels of a category, the most frequent first, ties by name."""
     counts = {pair["values"]: pair["counts"] for pair in text.value_counts().to_pylist()}
-    missing = counts.pop(None, 0)
-    if len(counts) > _LEVELS and sum(count == 1 for count in counts.values()) > len(counts) / 2:
+    missing = counts.pop(None, 0) > 0
+    levels = choose_levels(counts, missing)
+    if levels is None:
         raise InvalidTable(
             f"{where}, column {name!r} holds {len(counts)} different texts, most of them once: not a category. Pass "
             f"id={name!r} if it names the rows, or leave it out with drop=[{name!r}]."
         )
-    ordered = sorted(counts, key=lambda value: (-counts[value], value))
-    kept = [value for value in ordered[:_LEVELS] if counts[value] >= _ROWS] or ordered[:1]
-    return (*kept, *[OTHER] * (len(kept) < len(counts)), *[MISSING] * bool(missing))
+    return levels
