@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from propense._designs import Predictor
 from propense._diagnostics.doubts import Doubt
+from propense._inputs.columns import Column
 from propense._inputs.options import check_options
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor, RootPredictor
 from propense.errors import ModelFileError
 from propense.estimators import BasePUClassifier, known_methods
 from propense.estimators._description import Check, is_array
 from propense.estimators._methods import class_path, is_ours
-from propense.model_files.checks import check_facts, is_columns, is_real, is_truth, is_whole
+from propense.model_files.checks import are_kinds, check_facts, is_columns, is_real, is_truth, is_whole
 from propense.model_files.foreign import build_inner, describe_inner
 
 __all__ = ["make_method", "method_classes", "method_facts", "method_parameters", "restore_method"]
@@ -104,6 +105,8 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
     facts: dict[str, Any] = {name: getattr(model, name) for name in ("n_features_in_", *_expected(type(model)))}
     if hasattr(model, "feature_names_in_"):
         facts["feature_names_in_"] = model.feature_names_in_
+    if model._columns is not None:
+        facts["columns"] = [(column.name, column.kind, list(column.levels)) for column in model._columns]
     facts["doubts_"] = tuple((doubt.kind, doubt.message) for doubt in model.doubts_)
     known = {*facts, *model.get_params(deep=False)}
     foreign = [name for name in vars(model) if not name.startswith("_") and name not in known]
@@ -140,12 +143,14 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
     if not (columns is None or is_columns(columns, 0)):
         raise ModelFileError(f"propensity_features of {what} is not a list of columns")
     expected = {**_expected(type(model)), **dict.fromkeys(_PREDICTORS, _is_table)}
-    # Files of the first version have no doubts.
-    p = check_facts(facts, expected, {"doubts_": _are_doubts}, what)
+    # Files of the first version have no doubts, and only fits to mixed columns have kinds.
+    p = check_facts(facts, expected, {"doubts_": _are_doubts, "columns": are_kinds}, what)
     model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
     for name, value in facts.items():
         if name in _PREDICTORS:
             setattr(model, f"_{name}", _restore_predictor(type(model), name, value, p))
+        elif name == "columns":
+            model._columns = tuple(Column(each, kind, tuple(levels)) for each, kind, levels in value)
         elif name != "doubts_":
             made: Any = model.description.keeps.get(name)
             setattr(model, name, made(**value) if isinstance(made, type) and is_dataclass(made) else value)

@@ -1,0 +1,79 @@
+"""Fits to data frames with columns of several kinds come back from a file with their kinds and levels."""
+
+import datetime as dt
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from propense import load, save
+from propense._steps.predictors import ClassifierPredictor
+from propense.errors import ModelFileError
+from propense.estimators import BasePUClassifier, Description, Model
+from propense.model_files.codec import build_model, describe_model
+
+N = 100
+
+
+class Trees(BasePUClassifier):
+    """Trees of the label."""
+
+    description: ClassVar[Description] = Description(takes=("mixed columns",))
+
+    def _fit(self, sample):
+        tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0)
+        predictor = ClassifierPredictor(tree.fit(sample.design.features, sample.labelled.astype(int)))
+        return Model(predictor, predictor, 1, True, [])
+
+    def _doubts(self, sample, model, a, b):
+        return ()
+
+
+@pytest.fixture
+def frame(rng):
+    return pd.DataFrame(
+        {
+            "age": np.where(rng.random(N) < 0.1, np.nan, rng.normal(size=N)),
+            "ward": pd.Series(rng.choice(["n", "s", "\udc80", None], N), dtype=object),
+            "smoker": rng.choice([True, False, None], N),
+            "admitted": [dt.date(2020, 1, 1) + dt.timedelta(days=int(k)) for k in rng.integers(0, 90, N)],
+            "nothing": [None] * N,
+        }
+    )
+
+
+@pytest.fixture
+def model(frame, rng):
+    return Trees().fit(frame, (frame["ward"] == "s") & (rng.random(N) < 0.7))
+
+
+def test_a_fit_to_mixed_columns_comes_back_bit_for_bit(model, frame, tmp_path):
+    save(model, tmp_path / "m.propense")
+    again = load(tmp_path / "m.propense")
+    assert again._columns == model._columns
+    frame.loc[3, "ward"] = "new"
+    for method in ("predict_proba", "predict_propensity", "predict_hidden"):
+        assert getattr(again, method)(frame).tobytes() == getattr(model, method)(frame).tobytes()
+
+
+WRONG = [
+    [],
+    "age",
+    [("age", "number", [])],
+    [("age", "colour", [])] * 5,
+    [("age", "number", ["x"])] * 5,
+    [("age", "category", [])] * 5,
+    [("age", "category", [1])] * 5,
+    [(1, "number", [])] * 5,
+    [["age", "number", []]] * 5,
+]
+
+
+@pytest.mark.parametrize("columns", WRONG, ids=range(len(WRONG)))
+def test_nonsense_is_refused(model, columns):
+    description = describe_model(model)
+    assert build_model(description)._columns == model._columns
+    with pytest.raises(ModelFileError, match="columns of Trees is not valid"):
+        build_model({**description, "fitted": {**description["fitted"], "columns": columns}})
