@@ -1,34 +1,17 @@
 """Fits to data frames with columns of several kinds come back from a file with their kinds and levels."""
 
 import datetime as dt
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
 from propense import load, save
-from propense._steps.predictors import ClassifierPredictor
 from propense.errors import ModelFileError
-from propense.estimators import BasePUClassifier, Description, Model
 from propense.model_files.codec import build_model, describe_model
+from trees import Trees
 
 N = 100
-
-
-class Trees(BasePUClassifier):
-    """Trees of the label."""
-
-    description: ClassVar[Description] = Description(takes=("mixed columns",))
-
-    def _fit(self, sample):
-        tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0)
-        predictor = ClassifierPredictor(tree.fit(sample.design.features, sample.labelled.astype(int)))
-        return Model(predictor, predictor, 1, True, [])
-
-    def _doubts(self, sample, model, a, b):
-        return ()
 
 
 @pytest.fixture

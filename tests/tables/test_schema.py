@@ -18,7 +18,13 @@ from propense.tables.cells import (
     normalise_decimals,
     with_points,
 )
-from propense.tables.schema import MISSING, OTHER, Column, encode_cells, infer_schema
+from propense.tables.schema import MISSING, OTHER, Column, Schema, infer_schema
+
+
+def encode_cells(column, cells, where, first_row):
+    table = pa.table([cells], names=[column.name])
+    schema = Schema((column,))
+    return schema.encode(schema.read(table, where, first_row))[:, 0]
 
 
 def column_of(cells, **options):

@@ -14,7 +14,7 @@ from propense._inputs.columns import Cells, Column, days, learn_column
 from propense._maths.arrays import Matrix, library_of
 from propense.errors import InvalidFeatures
 
-__all__ = ["all_numbers", "arrow_cells", "encode_frame", "is_frame", "is_mixed", "learn_columns"]
+__all__ = ["all_numbers", "encode_frame", "is_frame", "is_mixed", "learn_columns", "read_cells"]
 
 _KINDS = "numbers, text, dates or true/false"
 
@@ -34,14 +34,14 @@ def is_mixed(X: Any) -> bool:
 
 def learn_columns(X: Any, counted: NDArray[np.bool_] | None = None) -> tuple[tuple[Column, ...], Matrix]:
     """What the columns of a data frame are, from the rows that count, and the frame in numbers."""
-    found = [(name, _cells(column, name)) for name, column in _columns(X)]
+    found = [(name, read_cells(column, name)) for name, column in _columns(X)]
     columns = tuple(learn_column(name, cells, counted) for name, cells in found)
     return columns, _matrix(columns, [cells for _, cells in found], len(X))
 
 
 def encode_frame(columns: Sequence[Column], X: Any) -> Matrix:
     """A data frame with the columns of a fit, in numbers: see `Column.encode`."""
-    return _matrix(columns, [_cells(column, name) for name, column in _columns(X)], len(X))
+    return _matrix(columns, [read_cells(column, name) for name, column in _columns(X)], len(X))
 
 
 def all_numbers(X: Any) -> list[Column]:
@@ -77,8 +77,9 @@ def _is_plain(column: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
-def _cells(column: Any, name: str) -> Cells:
-    read = {"pyarrow": arrow_cells, "polars": _polars_cells}.get(library_of(column), _pandas_cells)
+def read_cells(column: Any, name: str) -> Cells:
+    """The cells of a column of a data frame."""
+    read = {"pyarrow": _arrow_cells, "polars": _polars_cells}.get(library_of(column), _pandas_cells)
     cells = read(column, name)
     missing = cells.values < 0 if cells.kind == "category" else np.isnan(cells.values)
     return Cells("empty", np.full(len(missing), np.nan)) if missing.all() else cells
@@ -87,7 +88,7 @@ def _cells(column: Any, name: str) -> Cells:
 def _pandas_cells(series: Any, name: str) -> Cells:
     dtype = series.dtype
     if hasattr(dtype, "pyarrow_dtype"):
-        return arrow_cells(series.array.__arrow_array__(), name)
+        return _arrow_cells(series.array.__arrow_array__(), name)
     if hasattr(series, "cat"):
         return Cells("category", series.cat.codes.to_numpy(), [_word(value) for value in series.cat.categories])
     if dtype.kind == "M":
@@ -122,8 +123,7 @@ def _polars_cells(series: Any, name: str) -> Cells:
     raise _refused(name, dtype)
 
 
-def arrow_cells(column: Any, name: str) -> Cells:
-    """The cells of an array of pyarrow."""
+def _arrow_cells(column: Any, name: str) -> Cells:
     types, kind = _types(), column.type
     if hasattr(column, "combine_chunks"):
         column = (column.unify_dictionaries() if types.is_dictionary(kind) else column).combine_chunks()

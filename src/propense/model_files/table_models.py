@@ -27,7 +27,9 @@ def is_table(description: Any) -> bool:
 def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, Any]]) -> dict[str, Any]:
     """A model of a table in plain values."""
     # The numbers of levels are in the columns.
-    preparation = {name: value for name, value in vars(model.preparation).items() if name != "levels"}
+    preparation = None
+    if model.preparation is not None:
+        preparation = {name: value for name, value in vars(model.preparation).items() if name != "levels"}
     return {
         "class": TABLE,
         "label": (model.label.column, model.label.positive, model.label.negative),
@@ -49,9 +51,11 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     if not are_kinds(columns, 0) or not columns or not all(_is_of_table(*column) for column in columns):
         raise ModelFileError("it holds a model of a table whose columns are not names, kinds and levels")
     schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
-    prepared = _build_preparation(schema, preparation)
     method = build(estimator)
-    if not isinstance(method, BasePUClassifier) or method.n_features_in_ != len(sources(prepared, schema)):
+    mixed = preparation is None and isinstance(method, BasePUClassifier) and method._takes_mixed_columns()
+    prepared = None if mixed else _build_preparation(schema, preparation)
+    width = len(columns if prepared is None else sources(prepared, schema))
+    if not isinstance(method, BasePUClassifier) or method.n_features_in_ != width:
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
     return TableModel(Label(*description["label"]), description["id"], schema, prepared, method)
 

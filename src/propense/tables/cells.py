@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._inputs.columns import days
 from propense.errors import InvalidOption, InvalidTable
 
 __all__ = [
     "as_booleans",
-    "as_days",
+    "as_dates",
     "as_levels",
     "as_numbers",
     "as_text",
@@ -103,22 +102,22 @@ def as_booleans(cells: Any) -> Numbers | None:
     return np.asarray(codes.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
-def as_days(cells: Any) -> Numbers | None:
-    """Days since 1970 in UTC, NaN where missing; None if a cell is not a date, as text of the form 2020-12-31."""
+def as_dates(cells: Any) -> Any:
+    """Arrow dates or timestamps; None if a cell is not a date, as text of the form 2020-12-31."""
     import pyarrow as pa
 
     cells = _plain(cells)
     if pa.types.is_date(cells.type) or pa.types.is_timestamp(cells.type):
-        return days(cells.to_numpy(zero_copy_only=False))
+        return cells
     if cells.null_count == len(cells):
-        return np.full(len(cells), np.nan)
+        return pa.nulls(len(cells), pa.timestamp("us"))
     if not _is_text(cells.type):
         return None
     text = as_text(cells)
     # Arrow reads either texts without a time zone or texts with one.
     for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
-            return days(text.cast(kind).to_numpy(zero_copy_only=False))
+            return text.cast(kind)
         except pa.ArrowInvalid:
             continue
     return None
@@ -198,7 +197,7 @@ def looks_numeric(cells: Any) -> str | None:
     return f"most cells look like numbers, but {value!r} in row {place + 1} is not one"
 
 
-def first_refused(cells: Any, convert: Callable[[Any], Numbers | None]) -> tuple[int, str]:
+def first_refused(cells: Any, convert: Callable[[Any], Any]) -> tuple[int, str]:
     """The place and the text of the first cell that cannot be converted, by bisection."""
     low, high = 0, len(cells)
     while high - low > 1:

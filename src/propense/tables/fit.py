@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from propense._inputs.labels import read_labels, separate_known_negatives
+from propense._inputs.preparation import Preparation
 from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
@@ -122,8 +123,8 @@ def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", 
     columns = check_columns(table.column_names, chosen, where)
     found = read_label(table.column(chosen.label), chosen.label, where, chosen.positive)
     model, prepared, notes = prepare_table(table, columns, found, chosen, where)
-    notes += fit_collecting_warnings(model.estimator, prepared.features, prepared.labelled)
-    scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled)
+    notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labelled)
+    scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
     ids = None if chosen.id is None else row_ids(table, chosen.id, where)
     return summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
 
@@ -161,11 +162,17 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
         raise InvalidInput(f"ids has {len(ids)} names for {len(labelled)} rows.")
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(estimator.n_features_in_)])
     dense = not sp.issparse(X)
-    matrix = np.asarray(X, dtype=np.float64) if dense else np.empty((len(labelled), 0))
-    schema = Schema(tuple(Column(str(name), "number") for name in (names if dense else [])))
+    schema = Schema(estimator._columns or tuple(Column(str(name), "number") for name in (names if dense else [])))
+    if estimator._columns is not None:
+        matrix = schema.encode(X)
+    else:
+        matrix = np.asarray(X, dtype=np.float64) if dense else np.empty((len(labelled), 0))
+    # The baseline takes finite numbers only.
+    mixed = dense and estimator._takes_mixed_columns()
+    features = Preparation.fit(schema.level_counts, matrix).transform(matrix) if mixed else X
     notes = [] if estimator.converged_ else [estimator._complaint()]
     ids = None if ids is None else np.asarray(ids)
-    return summarise_fit(estimator, PreparedTable(schema, matrix, X, labelled), notes, ids=ids)
+    return summarise_fit(estimator, PreparedTable(schema, matrix, features, X, labelled), notes, ids=ids)
 
 
 def summarise_fit(
@@ -181,10 +188,10 @@ def summarise_fit(
 ) -> TableFit:
     """A fit with its scores, groups and counts, and the naive baseline to compare it with."""
     features, labelled = prepared.features, prepared.labelled
-    scores = scores_of(estimator, features)
+    scores = scores_of(estimator, prepared.inputs)
     naive = fit_naive(estimator, features, labelled) if naive is None else naive
     naive_positive = np.asarray(naive.predict(features))
-    positive = np.asarray(estimator.predict(features) == estimator.classes_[1])
+    positive = np.asarray(estimator.predict(prepared.inputs) == estimator.classes_[1])
     if counts is None:
         hidden = float(scores.hidden[~labelled].sum())
         counts = Counts(len(labelled), int(labelled.sum()), hidden, int(naive_positive.sum()), int(positive.sum()))

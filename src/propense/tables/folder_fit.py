@@ -56,7 +56,7 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
         )
     )
     table = join_tables(parts)
-    model, prepared, notes = prepare_table(table, columns, label, options, where)
+    model, prepared, notes = prepare_table(table, columns, label, options, where, arrays=True)
     estimator, features = model.estimator, prepared.features
     X, labelled = _spread(folder, model, features.shape[1], options.decimal)
     notes += fit_collecting_warnings(estimator, X, labelled)
@@ -130,7 +130,7 @@ def _distinct(piece: Piece, column: str) -> Any:
 def _features(model: TableModel, piece: Piece, decimal: str | None) -> NDArray[np.float64]:
     names = model.schema.names
     table = normalise_decimals(piece.read(names), names, decimal)
-    return model.features(table, str(piece.path), piece.first_row)
+    return np.asarray(model.features(table, str(piece.path), piece.first_row))
 
 
 def _labels(label: Label, piece: Piece) -> NDArray[np.bool_]:

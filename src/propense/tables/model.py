@@ -38,8 +38,8 @@ class TableModel:
         The column that names rows.
     schema : Schema
         The columns it was fitted on.
-    preparation : Preparation
-        How the columns become features.
+    preparation : Preparation or None
+        How the columns become features. None if the method takes columns of every kind as they are.
     estimator : estimator
         The method, fitted to the features.
     """
@@ -47,12 +47,16 @@ class TableModel:
     label: Label
     id: str | None
     schema: Schema
-    preparation: Preparation
+    preparation: Preparation | None
     estimator: BasePUClassifier
 
-    def features(self, table: Any, where: str = "the table", first_row: int = 0) -> NDArray[np.float64]:
-        """The rows of an Arrow table or batch, prepared."""
-        return self.preparation.transform(self.schema.encode(table, where, first_row))
+    def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
+        """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""
+        return self.features_of(self.schema.read(table, where, first_row))
+
+    def features_of(self, read: Any) -> Any:
+        """The same of a table that `schema.read` has made."""
+        return read if self.preparation is None else self.preparation.transform(self.schema.encode(read))
 
     def score(self, table: Any, where: str = "the table", first_row: int = 0) -> Scores:
         """y, e and h of the rows of an Arrow table or batch."""
@@ -61,6 +65,8 @@ class TableModel:
     @property
     def feature_names(self) -> list[str]:
         """What the coefficients belong to: a column, `column missing`, or `column=level`."""
+        if self.preparation is None:
+            return self.schema.names
         return [
             f"{name} missing" if about is None else f"{name}={about}" if about else name
             for name, about in sources(self.preparation, self.schema)

@@ -88,37 +88,52 @@ class PreparedTable:
     matrix : ndarray of shape (n_rows, n_columns)
         The columns as numbers, before imputing and scaling.
     features : ndarray of shape (n_rows, n_features)
-        What the estimator is fitted on.
+        The columns as features, finite and scaled, for the baseline and the test of the labels.
+    inputs : ndarray of shape (n_rows, n_features), or Arrow table
+        What the estimator is fitted on: the features, or the columns if it takes columns of every kind.
     labelled : ndarray of bool
         Which rows are labelled.
+    origins : list of str, or None
+        The column that each feature comes from; None if the estimator is fitted to the features.
     """
 
     schema: Schema
     matrix: NDArray[np.float64]
     features: Any
+    inputs: Any
     labelled: NDArray[np.bool_]
+    origins: Sequence[str] | None = None
 
 
 def prepare_table(
-    table: Any, columns: Sequence[str], label: Label, options: FitOptions, where: str
+    table: Any, columns: Sequence[str], label: Label, options: FitOptions, where: str, *, arrays: bool = False
 ) -> tuple[TableModel, PreparedTable, list[str]]:
     """Recognise the columns of `check_columns` and fit their preparation; notes on columns that may not be features.
 
-    The model's estimator is not fitted yet.
+    The model's estimator is not fitted yet. With `arrays` it will be fitted to arrays, even if it takes columns of
+    every kind.
     """
     labelled = label.read(table.column(label.column), where)
     table = normalise_decimals(table, columns, options.decimal)
     schema, empty = infer_schema(table, columns, where, options.categorical, points=options.decimal is not None)
     if not schema.columns:
         raise InvalidTable(f"{where} has no column left to learn from.")
-    matrix = schema.encode(table, where)
+    read = schema.read(table, where)
+    matrix = schema.encode(read)
     preparation = Preparation.fit(schema.level_counts, matrix)
-    estimator = _make_estimator(options, sources(preparation, schema))
-    model = TableModel(label, options.id, schema, preparation, estimator)
     features = preparation.transform(matrix)
+    estimator = _make_estimator(options)
+    mixed = estimator._takes_mixed_columns() and not arrays
+    origins = [name for name, _ in sources(preparation, schema)]
+    if options.propensity_features is not None:
+        places = _feature_positions(options.propensity_features, origins)
+        estimator.set_params(propensity_features=list(options.propensity_features) if mixed else places)
+    model = TableModel(label, options.id, schema, None if mixed else preparation, estimator)
     notes = [f"The column {name!r} is empty and was left out." for name in empty]
     notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
-    return model, PreparedTable(schema, matrix, features, labelled), notes
+    if mixed:
+        return model, PreparedTable(schema, matrix, features, read, labelled, origins), notes
+    return model, PreparedTable(schema, matrix, features, features, labelled), notes
 
 
 def fit_collecting_warnings(estimator: BasePUClassifier, features: Any, labelled: Any) -> list[str]:
@@ -159,7 +174,7 @@ def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> li
     return left
 
 
-def _make_estimator(options: FitOptions, sources: Sequence[tuple[str, str | None]]) -> BasePUClassifier:
+def _make_estimator(options: FitOptions) -> BasePUClassifier:
     method, parameters = options.method, options.parameters
     kind, variant = find_method(method)
     if kind.description.needs:
@@ -177,21 +192,19 @@ def _make_estimator(options: FitOptions, sources: Sequence[tuple[str, str | None
     if "random_state" in known:
         estimator.set_params(random_state=0)
     estimator.set_params(**parameters)
-    if options.propensity_features is not None:
-        if "propensity_features" not in known:
-            raise InvalidOption(
-                f"The method {method} does not fit a propensity of its own, so it takes no propensity features."
-            )
-        estimator.set_params(propensity_features=_feature_positions(options.propensity_features, sources))
+    if options.propensity_features is not None and "propensity_features" not in known:
+        raise InvalidOption(
+            f"The method {method} does not fit a propensity of its own, so it takes no propensity features."
+        )
     return estimator
 
 
-def _feature_positions(names: Sequence[str], sources: Sequence[tuple[str, str | None]]) -> list[int]:
+def _feature_positions(names: Sequence[str], origins: Sequence[str]) -> list[int]:
     """The features that come from the named columns."""
-    known = dict.fromkeys(source for source, _ in sources)
+    known = dict.fromkeys(origins)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InvalidOption(
             f"The propensity feature {unknown[0]!r} is not a feature. The features are: {', '.join(map(repr, known))}."
         )
-    return [j for j, (source, _) in enumerate(sources) if source in names]
+    return [j for j, origin in enumerate(origins) if origin in names]

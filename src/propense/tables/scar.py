@@ -1,5 +1,6 @@
 """Test whether the labels of a table look drawn at random among its positives."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,24 @@ _UNTESTED = "Whether labels are given at random was not tested:"
 
 
 def run_scar_test(
-    options: FitOptions, estimator: Any, features: Any, labelled: NDArray[np.bool_]
+    options: FitOptions,
+    estimator: Any,
+    features: Any,
+    labelled: NDArray[np.bool_],
+    origins: Sequence[str] | None = None,
 ) -> tuple[ScarTest | None, list[str]]:
-    """Run `scar_test` on at most 2 000 rows if it is asked for or quick; or note why it was not run."""
+    """Run `scar_test` on at most 2 000 rows if it is asked for or quick; or note why it was not run.
+
+    `origins` are the columns that the features come from, if the estimator was fitted to the columns.
+    """
     count = features.shape[1]
     asked = options.scar_test or options.prior is not None
     if options.scar_test is False or (not asked and count > _QUICK):
         return None, []
     columns = getattr(estimator, "propensity_features", None)
+    if columns is not None and origins is not None:
+        named = {each if isinstance(each, str) else estimator.feature_names_in_[each] for each in columns}
+        columns = [j for j, origin in enumerate(origins) if origin in named]
     if count > _FEATURES:
         return None, [f"{_UNTESTED} with {count} features the test would take too long."]
     drawn = labelled

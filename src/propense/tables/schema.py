@@ -1,6 +1,6 @@
-"""The columns of a table and their kinds, and the table as a matrix of numbers."""
+"""The columns of a table and their kinds, and the table with columns of these kinds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._inputs.columns import MISSING, OTHER, Column, choose_levels, level_counts
-from propense._inputs.frames import arrow_cells
+from propense._inputs.frames import encode_frame
 from propense._inputs.reader import LARGEST
 from propense.errors import InvalidTable
 from propense.tables.cells import (
     as_booleans,
-    as_days,
+    as_dates,
     as_levels,
     as_numbers,
     as_text,
@@ -25,13 +25,13 @@ from propense.tables.cells import (
     naming_the_column,
 )
 
-__all__ = ["MISSING", "OTHER", "Column", "Schema", "encode_cells", "infer_schema"]
+__all__ = ["MISSING", "OTHER", "Column", "Schema", "infer_schema", "read_kind"]
 
-# How the cells of a kind become numbers, and what a cell is that does not.
-_READERS = {
+# What the cells of a kind are read by, and what a cell is that cannot be read.
+_READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "number": (as_numbers, "a number"),
     "truth": (as_booleans, "true or false"),
-    "date": (as_days, "a date"),
+    "date": (as_dates, "a date"),
 }
 
 
@@ -58,12 +58,16 @@ class Schema:
             shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
             raise InvalidTable(f"{where} does not have these columns, which the model needs: {shown}.")
 
-    def encode(self, table: Any, where: str, first_row: int = 0) -> NDArray[np.float64]:
-        """The table as a matrix with the same columns; `where` and `first_row` are used in errors."""
-        out = np.empty((table.num_rows, len(self.columns)), order="F")
-        for j, column in enumerate(self.columns):
-            out[:, j] = encode_cells(column, table.column(column.name), where, first_row)
-        return out
+    def read(self, table: Any, where: str, first_row: int = 0) -> Any:
+        """The columns as an Arrow table of numbers, booleans, dates and text; errors name `where` and the row."""
+        import pyarrow as pa
+
+        cells = [read_kind(column, table.column(column.name), where, first_row) for column in self.columns]
+        return pa.table(cells, names=self.names)
+
+    def encode(self, table: Any) -> NDArray[np.float64]:
+        """The table that `read` makes, in numbers: see `Column.encode`."""
+        return encode_frame(self.columns, table)
 
 
 def infer_schema(
@@ -83,26 +87,32 @@ def infer_schema(
     return Schema(tuple(column for column in columns if column is not None)), empty
 
 
-def encode_cells(column: Column, cells: Any, where: str, first_row: int) -> NDArray[np.float64]:
-    """The cells of an Arrow column in numbers: see `Column.encode`."""
+def read_kind(column: Column, cells: Any, where: str, first_row: int) -> Any:
+    """The cells of an Arrow column as numbers, booleans, dates or text, whatever the kind of the column is."""
+    import pyarrow as pa
+
     with naming_the_column(cells, column.name, where):
         if column.kind == "category":
-            return column.encode(arrow_cells(as_levels(cells), column.name))
+            return as_levels(cells)
         read, wanted = _READERS[column.kind]
-        numbers = read(cells)
-        if numbers is None:
+        values = read(cells)
+        if values is None:
             place, value = first_refused(cells, read)
             raise InvalidTable(
                 f"{where}, column {column.name!r}, row {first_row + place + 1}: {value!r} is not {wanted}."
             )
-    large = np.abs(numbers) >= LARGEST
+    if column.kind == "date":
+        return values
+    if column.kind == "truth":
+        return pa.array(values == 1, mask=np.isnan(values))
+    large = np.abs(values) >= LARGEST
     if large.any():
         place = int(np.flatnonzero(large)[0])
         raise InvalidTable(
-            f"{where}, column {column.name!r}, row {first_row + place + 1}: {numbers[place]:g} is too large. "
+            f"{where}, column {column.name!r}, row {first_row + place + 1}: {values[place]:g} is too large. "
             "Correct the cell, or leave it empty."
         )
-    return numbers
+    return pa.array(values)
 
 
 def _infer_column(name: str, cells: Any, where: str, categorical: bool, points: bool) -> Column | None:
@@ -127,9 +137,9 @@ def _infer_column(name: str, cells: Any, where: str, categorical: bool, points: 
 
 def _check_dates(name: str, cells: Any, where: str) -> None:
     """Raise an error if the days of dates or times cannot be read."""
-    if as_days(cells) is not None:
+    if as_dates(cells) is not None:
         return
-    place, value = first_refused(cells, as_days)
+    place, value = first_refused(cells, as_dates)
     raise InvalidTable(
         f"{where}, column {name!r} holds dates or times such as {value!r}, in row {place + 1}. Write dates as "
         f"2020-12-31 and times as numbers, or leave the column out with drop=[{name!r}]."

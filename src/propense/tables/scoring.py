@@ -99,11 +99,11 @@ def score_file(
     ):
         for batch in source.batches():
             cells = normalise_decimals(batch, model.schema.names, decimal)
-            matrix = model.schema.encode(cells, str(source.path), rows)
-            new_levels.update(_new_levels(model, matrix))
+            read = model.schema.read(cells, str(source.path), rows)
+            new_levels.update(_new_levels(model, model.schema.encode(read)))
             # Where numbers are too large, one error says so.
             with np.errstate(over="ignore", invalid="ignore"):
-                scores = scores_of(model.estimator, model.preparation.transform(matrix))
+                scores = scores_of(model.estimator, model.features_of(read))
             _check_scores(scores, str(source.path), rows)
             known = _labelled(model, batch, str(source.path), rows)
             scored = _with_scores(batch, scores)
