@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import fractions
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,6 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
@@ -28,6 +31,7 @@ from propense.errors import InvalidFeatures, InvalidWeights
 from propense.estimators import BasePUClassifier, Description, Learner, Model
 
 N = 120
+MANY = settings(max_examples=300)
 EAST = dt.timezone(dt.timedelta(hours=2))
 
 
@@ -266,6 +270,67 @@ def test_a_column_of_pandas_that_is_not_of_one_kind_is_refused_by_name(columns, 
     assert len(str(caught.value).splitlines()) == 1
 
 
+ODD = [
+    *(None, np.nan, pd.NaT, pd.NA, np.datetime64("NaT"), decimal.Decimal("NaN"), decimal.Decimal("sNaN")),
+    *("a", "", "(missing)", "(other)", np.str_("b"), "\udc80", b"a", 1, -2.5, True, np.bool_(False), np.float32(0.1)),
+    *(
+        np.int8(3),
+        10**400,
+        -np.inf,
+        1e200,
+        1j,
+        decimal.Decimal("1e999"),
+        decimal.Decimal("0.1"),
+        fractions.Fraction(1, 3),
+    ),
+    *(
+        dt.date.min,
+        dt.date.max,
+        dt.datetime.max,
+        dt.datetime.min.replace(tzinfo=EAST),
+        dt.datetime.max.replace(tzinfo=EAST),
+    ),
+    *(pd.Timestamp.max, pd.Timestamp.min, pd.Timestamp("2020-01-01", tz="Asia/Tokyo"), np.datetime64("2020")),
+    *(
+        np.datetime64("-200000000-01-01"),
+        dt.time(1),
+        dt.timedelta(1),
+        pd.Timedelta(1),
+        pd.Period("2020"),
+        pd.Interval(0, 1),
+    ),
+    *((), [1], {}, {1}, object(), np.zeros(2), np.zeros(()), float, pd.DataFrame({"a": [1]})),
+]
+
+
+@MANY
+@given(st.data())
+def test_any_objects_are_read_or_refused_in_one_line(data):
+    some = st.lists(st.sampled_from(ODD), min_size=1, max_size=3)
+    columns = data.draw(st.lists(some, min_size=1, max_size=3))
+    rows = data.draw(st.integers(2, 12))
+    cells = {f"c{j}": [values[k % len(values)] for k in range(rows)] for j, values in enumerate(columns)}
+    frame = pd.DataFrame({name: _object_series(values) for name, values in cells.items()})
+    labels = np.arange(rows) % 2
+    refused = []
+    try:
+        estimator, sample = read(frame, labels)
+    except InvalidFeatures as error:
+        refused = str(error).splitlines()
+    assert len(refused) <= 1
+    if refused:
+        return
+    assert not np.isinf(sample.design.features).any()
+    np.testing.assert_array_equal(encode_frame(estimator._columns, frame), sample.design.features)
+
+
+def _object_series(values):
+    out = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        out[place] = value
+    return pd.Series(out, dtype=object)
+
+
 @pytest.mark.parametrize("values", [TEXTS, [[1]] * N, [dt.time(3)] * N, [dt.timedelta(1)] * N, [b"a"] * N])
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_other_libraries_refuse_the_same_columns(library, values, labels):
@@ -417,8 +482,14 @@ def test_tags_follow_what_the_method_takes():
 
 def test_other_methods_take_numbers_only(cells, labels):
     for method in (JERM(), Mixed(mixed=False)):
-        with pytest.raises(InvalidFeatures):
-            method.fit(pd.DataFrame(cells), labels)
+        name = type(method).__name__
+        for library in ("pandas", "polars", "pyarrow"):
+            frame = LIBRARIES[library]({name: cells[name] for name in ("plain", "word")})
+            with pytest.raises(InvalidFeatures, match=f"X, column 'word' holds text, such as '\\w', but {name}"):
+                method.fit(frame, labels)
+        dated = pd.DataFrame({"a": np.arange(N), "b": pd.date_range("2020-01-01", periods=N)})
+        with pytest.raises(InvalidFeatures, match=f"X, column 'b' holds dates, such as '2020-01-01', but {name} takes"):
+            method.fit(dated, labels)
         with pytest.raises(InvalidFeatures, match="NaN"):
             method.fit(np.where(np.arange(N)[:, np.newaxis] == 3, np.nan, np.ones((N, 2))), labels)
 

@@ -11,6 +11,7 @@ from propense._maths.arrays import Vector
 from propense.errors import InvalidFeatures
 
 __all__ = [
+    "HOLDS",
     "KINDS",
     "MISSING",
     "OTHER",
@@ -19,6 +20,7 @@ __all__ = [
     "choose_levels",
     "date_of",
     "days",
+    "example",
     "learn_column",
     "level_counts",
 ]
@@ -31,7 +33,8 @@ MISSING, OTHER = "(missing)", "(other)"
 # A category has at most 30 levels, each with at least 5 rows; the other values are OTHER.
 _LEVELS, _ROWS = 30, 5
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_HOLDS = {"number": "numbers", "truth": "true or false", "date": "dates", "category": "text"}
+# What a column of a kind holds, in words.
+HOLDS = {"number": "numbers", "truth": "true or false", "date": "dates", "category": "text"}
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,8 @@ class Column:
         numbers = self.kind in ("number", "truth") and cells.kind in ("number", "truth")
         if self.kind != cells.kind and not numbers:
             raise InvalidFeatures(
-                f"X, column {self.name!r} held {_HOLDS[self.kind]} in fit and holds {_HOLDS[cells.kind]} now, such as "
-                f"{_example(cells)!r}. Convert it to what it was in fit."
+                f"X, column {self.name!r} held {HOLDS[self.kind]} in fit and holds {HOLDS[cells.kind]} now, such as "
+                f"{example(cells)!r}. Convert it to what it was in fit."
             )
         if self.kind == "truth" and cells.kind == "number":
             odd = ~np.isnan(cells.values) & (cells.values != 0) & (cells.values != 1)
@@ -141,9 +144,11 @@ def level_counts(columns: Sequence[Column]) -> NDArray[np.int64]:
 
 def days(moments: NDArray[np.datetime64]) -> Vector:
     """The days since 1970 of moments in UTC, NaN where missing; the same number whatever the unit of the moments."""
-    unit, count = np.datetime_data(moments.dtype)
-    if unit not in _TICKS or count != 1:
-        moments, unit = moments.astype("datetime64[us]"), "us"
+    unit, _ = np.datetime_data(moments.dtype)
+    if unit not in _TICKS:
+        # Seconds for days and years, which may be too many for microseconds.
+        unit = "us" if unit in ("ps", "fs", "as") else "s"
+    moments = moments.astype(f"datetime64[{unit}]", copy=False)
     per_day = 86_400 * _TICKS[unit]
     # Nanoseconds since 1970 need more digits than float64 has; those since midnight do not.
     whole, rest = np.divmod(moments.astype(np.int64), per_day)
@@ -156,7 +161,7 @@ def date_of(day: float) -> str:
     return str(moment.astype("datetime64[D]")) if day % 1 == 0 else str(moment).replace("T", " ")
 
 
-def _example(cells: Cells) -> Any:
+def example(cells: Cells) -> Any:
     """The first cell that is not missing."""
     if cells.kind == "category":
         return cells.words[cells.values[cells.values >= 0][0]]

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._inputs.columns import Cells, Column, days, learn_column
+from propense._inputs.columns import HOLDS, Cells, Column, days, example, learn_column
 from propense._maths.arrays import Matrix, library_of
 from propense.errors import InvalidFeatures
 
-__all__ = ["all_numbers", "encode_frame", "is_frame", "is_mixed", "learn_columns", "read_cells"]
+__all__ = ["all_numbers", "encode_frame", "is_frame", "is_mixed", "learn_columns", "read_cells", "refuse_mixed"]
 
 _KINDS = "numbers, text, dates or true/false"
+_START = datetime.datetime(1970, 1, 1)
 
 
 def is_frame(X: Any) -> bool:
@@ -47,6 +48,18 @@ def encode_frame(columns: Sequence[Column], X: Any) -> Matrix:
 def all_numbers(X: Any) -> list[Column]:
     """The columns of a data frame, all of them numbers."""
     return [Column(name, "number") for name, _ in _columns(X)]
+
+
+def refuse_mixed(X: Any, estimator: Any) -> None:
+    """Raise an error if X is a data frame with a column of text or dates, for an estimator that takes numbers."""
+    for name, column in _columns(X) if is_mixed(X) else ():
+        cells = read_cells(column, name)
+        if cells.kind in ("category", "date"):
+            raise InvalidFeatures(
+                f"X, column {name!r} holds {HOLDS[cells.kind]}, such as {example(cells)!r}, but "
+                f"{type(estimator).__name__} takes numbers. Encode the column, for example with sklearn's "
+                "OneHotEncoder, or leave it out."
+            )
 
 
 def _matrix(columns: Sequence[Column], cells: Sequence[Cells], rows: int) -> Matrix:
@@ -156,33 +169,27 @@ def _numbers(column: Any) -> NDArray[np.float64]:
 
 def _object_cells(values: NDArray[Any], name: str) -> Cells:
     """The cells of a column of Python objects, which must all be of one kind."""
-    missing = np.fromiter((_is_missing(value) for value in values), dtype=bool, count=len(values))
-    present = values[~missing]
-    first: dict[str, Any] = {}
-    for value in present:
-        kind = _kind_of(value)
-        if kind == "":
-            raise _refused(name, type(value).__name__)
-        first.setdefault(kind, value)
+    kinds = [_kind_of(value) for value in values]
+    first = {kind: place for place, kind in reversed(list(enumerate(kinds))) if kind != "missing"}
+    if "" in first:
+        raise _refused(name, type(values[first[""]]).__name__)
     if len(first) > 1:
-        one, other = list(first.values())[:2]
+        one, other = (values[place] for place in sorted(first.values())[:2])
         raise InvalidFeatures(
             f"X, column {name!r} mixes {type(one).__name__} ({_shown(one)}) and {type(other).__name__} "
-            f"({_shown(other)}). Make all of its cells numbers, text, dates or true/false."
+            f"({_shown(other)}). Make all of its cells {_KINDS}."
         )
     kind = next(iter(first), "number")
+    known = np.array([each != "missing" for each in kinds], dtype=bool)
+    present = values[known]
     if kind == "category":
         places: dict[str, int] = {}
-        codes = [
-            -1 if gap else places.setdefault(value, len(places)) for gap, value in zip(missing, values, strict=True)
-        ]
-        return Cells("category", np.array(codes, dtype=np.int64), list(places))
+        codes = np.full(len(values), -1)
+        codes[known] = [places.setdefault(str(value), len(places)) for value in present]
+        return Cells("category", codes, list(places))
     out = np.full(len(values), np.nan)
-    if kind == "date":
-        out[~missing] = days(np.array([_in_utc(value) for value in present], dtype="datetime64[us]"))
-        return Cells("date", out)
     try:
-        out[~missing] = [float(value) for value in present]
+        out[known] = [_day(value) if kind == "date" else float(value) for value in present]
     except OverflowError:
         raise InvalidFeatures(
             f"X, column {name!r} contains a number beyond float64, which ends at 1.8e308. Scale the column."
@@ -191,30 +198,33 @@ def _object_cells(values: NDArray[Any], name: str) -> Cells:
 
 
 def _kind_of(value: Any) -> str:
+    """The kind of a Python object, "missing", or "" if it is not of any kind."""
     if isinstance(value, str):
         return "category"
     if isinstance(value, bool | np.bool_):
         return "truth"
-    if isinstance(value, numbers.Real | decimal.Decimal):
-        return "number"
-    return "date" if isinstance(value, datetime.date | np.datetime64) else ""
+    if isinstance(value, decimal.Decimal):
+        return "missing" if value.is_nan() else "number"
+    if isinstance(value, numbers.Real):
+        return "missing" if value != value else "number"
+    if isinstance(value, np.datetime64):
+        return "missing" if np.isnat(value) else "date"
+    # Those of pandas are recognised by the names of their types.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return "missing"
+    return "date" if isinstance(value, datetime.date) else ""
 
 
-def _is_missing(value: Any) -> bool:
-    # pandas NA is recognised by the name of its type: it has no truth value.
-    return value is None or type(value).__name__ == "NAType" or (not isinstance(value, str) and _differs(value))
-
-
-def _differs(value: Any) -> bool:
-    """Whether a value is not equal to itself, as NaN and NaT are; an array is not one value."""
-    return bool(np.ndim(value) == 0 and value != value)
-
-
-def _in_utc(value: Any) -> Any:
-    """A date or time without a time zone."""
-    if getattr(value, "tzinfo", None) is None:
-        return value
-    return value.astimezone(datetime.UTC).replace(tzinfo=None)
+def _day(value: Any) -> float:
+    """The days since 1970 of a date or time; without a time zone it is in UTC."""
+    if isinstance(value, np.datetime64):
+        return float(days(np.array([value]))[0])
+    if not isinstance(value, datetime.datetime):
+        return float((value - _START.date()).days)
+    # In Python's own time, whose differences cannot overflow.
+    value = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
+    since = value.replace(tzinfo=None) - _START - (value.utcoffset() or datetime.timedelta())
+    return float(since.days + (10**6 * since.seconds + since.microseconds) / (86_400 * 10**6))
 
 
 def _word(value: Any) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
-from propense._inputs.frames import all_numbers, encode_frame, is_frame, is_mixed, learn_columns
+from propense._inputs.frames import all_numbers, encode_frame, is_frame, is_mixed, learn_columns, refuse_mixed
 from propense._inputs.labels import LabelReader
 from propense._inputs.reader import LARGEST, check_length, check_places, find_invalid, invalid_entries
 from propense._maths.arrays import Vector, to_host
@@ -59,7 +59,10 @@ class HostReader:
             )
         except OverflowError:
             raise InvalidFeatures(f"X {_beyond_float(X)} Scale the column.") from None
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
+            refuse_mixed(X, estimator)
+            if isinstance(error, TypeError):
+                raise
             raise InvalidFeatures(str(error)) from None
         if sp.issparse(features) and features is not X:
             check_places(features)
