@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 from conftest import MISTAKEN_CHECKS
-from propense import JERM
+from propense import JERM, intervals
 from propense._designs import as_design
 from propense._inputs.columns import MISSING, OTHER, days
 from propense._inputs.frames import encode_frame
@@ -469,6 +469,13 @@ def test_cross_validation_takes_frames(cells, labels, library):
         pytest.skip("scikit-learn before 1.7 takes no rows of a pyarrow table")
     chances = cross_val_predict(Mixed(), LIBRARIES[library](cells), labels, cv=3, method="predict_proba")
     assert np.isfinite(chances).all()
+
+
+def test_intervals_take_frames(cells, labels):
+    frame = pd.DataFrame(cells)
+    model = Mixed().fit(frame, labels)
+    found = intervals(model, frame, labels, at=frame[:3], n_resamples=20, random_state=0)
+    assert (found.posterior.low <= found.posterior.high).all()
 
 
 def test_tags_follow_what_the_method_takes():

@@ -142,7 +142,10 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
-            The features, finite. float32 is kept as it is.
+            The features, finite. float32 is kept as it is. A method that takes mixed columns also takes NaN, where a
+            number is missing, and data frames of pandas, polars or pyarrow with columns of text, categories, booleans
+            and dates. A category has at most 30 levels with at least 5 rows each, and one for missing cells; the other
+            words are one level, "(other)".
         y : array-like of shape (n_samples,)
             Which rows are labelled. Two values: the larger is the label (1, True, "yes" and not "no"). One value and
             missing ones (NaN, None, pandas NA, an empty string): missing means unlabelled. Two values and missing ones:
