@@ -430,13 +430,13 @@ def _is_running(process):
 
 
 def test_an_estimator_of_ones_own_is_one_line_in_the_plan(tmp_path, monkeypatch):
-    (tmp_path / "my_methods.py").write_text(
+    (tmp_path / "half_methods.py").write_text(
         "from sklearn.linear_model import LogisticRegression\n\n\nclass Half(LogisticRegression):\n    pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "plan.toml").write_text(
         'datasets = ["wdbc"]\nmechanisms = ["S1"]\nfrequencies = [0.5]\nrepeats = 1\n'
-        'methods = ["naive", { class = "my_methods.Half", parameters = { C = 1.0 } }]\n'
+        'methods = ["naive", { class = "half_methods.Half", parameters = { C = 1.0 } }]\n'
     )
     with Ledger(tmp_path / "l.db") as ledger:
         study = Study.from_toml(tmp_path / "plan.toml")
