@@ -1,14 +1,19 @@
 """What a `PUClassifier` found out about the labelling, in words and in numbers."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["READINGS", "STRONG", "Diagnosis"]
+__all__ = ["READINGS", "SCORE_READINGS", "STRONG", "WIDER", "Diagnosis", "widened"]
 
-# Readings: assumptions about e under which the same labels are read. e is constant; e as fitted; e has half of the
-# steepness, as in PGLIN; the one in use.
+# Readings: assumptions about e under which the same labels are read. Of a linear fit: e is constant; e as fitted; e has
+# half of the steepness, as in PGLIN; the one in use.
 READINGS = ("constant", "free", "proportional", "shared")
+# Of a fit to label scores: e is constant; e rises with the score as far as the height of the label curve says; the
+# scores of positives and negatives form a bell each; the one in use.
+SCORE_READINGS = ("constant", "climb", "bells", "shared")
+# What is added to the log-odds of the outermost readings: see `widened`.
+WIDER = 0.5
 
 # Twice a log-likelihood: odds of 150 to 1, "very strong" by the scale of Kass and Raftery (1995).
 STRONG = 10.0
@@ -49,8 +54,15 @@ class Diagnosis:
     priors : dict of str to float
         The share of positives under four assumptions about the labelling: "constant" (e is constant), "free" (e as
         fitted, nothing shared), "proportional" (e has half of the steepness, as in PGLIN) and "shared", the one in use.
+        Of a fit to label scores, "free" and "proportional" are replaced by "climb" and "bells".
     stability : float
         The share of the rows for which models fitted to two random halves predict the same class, cut at their priors.
+        NaN if that was not computed.
+    low, high : float
+        The range of the share of positives. NaN if none is given.
+    learners : dict of str to float
+        What the label scores come from: for each learner, the chance that it scores a labelled row above an unlabelled
+        one, measured on rows it has not seen. Empty for a linear fit.
     """
 
     height: float
@@ -59,17 +71,24 @@ class Diagnosis:
     alignment: float
     priors: dict[str, float]
     stability: float
+    low: float = math.nan
+    high: float = math.nan
+    learners: dict[str, float] = field(default_factory=dict)
 
     @staticmethod
     def is_valid(facts: Any) -> bool:
         """Whether these are the numbers of a diagnosis, as a model file holds them; the stability may be unknown."""
         if not isinstance(facts, dict) or facts.keys() != Diagnosis.__dataclass_fields__.keys():
             return False
-        if not isinstance(facts["priors"], dict) or facts["priors"].keys() != set(READINGS):
+        priors, learners = facts["priors"], facts["learners"]
+        if not isinstance(priors, dict) or not isinstance(learners, dict):
             return False
-        numbers = [facts[name] for name in facts if name not in ("priors", "stability")]
-        real = all(type(each) is float and math.isfinite(each) for each in (*numbers, *facts["priors"].values()))
-        return real and type(facts["stability"]) is float and not math.isinf(facts["stability"])
+        if priors.keys() != set(SCORE_READINGS if learners else READINGS):
+            return False
+        known = [facts[name] for name in ("height", "share", "evidence", "alignment")]
+        unknown = [facts[name] for name in ("stability", "low", "high")]
+        real = all(type(each) is float and math.isfinite(each) for each in (*known, *priors.values()))
+        return real and all(type(each) is float and not math.isinf(each) for each in (*unknown, *learners.values()))
 
     @property
     def spread(self) -> float:
@@ -87,8 +106,8 @@ class Diagnosis:
 
     def details(self) -> str:
         """Every number, with what it means."""
-        agree = "not computed" if math.isnan(self.stability) else f"{self.stability:.1%}"
-        return f"""\
+        lines = [
+            f"""\
 evidence: {self.evidence:.1f}. How strongly the labels favour a propensity that varies with the features over a
   constant one. Above 0 favours it, above {STRONG:.0f} strongly.
 alignment: {self.alignment:.2f}. Correlation of that propensity with the class score. Below 0, clear positives are
@@ -96,19 +115,58 @@ alignment: {self.alignment:.2f}. Correlation of that propensity with the class s
 height: {self.height:.2f}. Share of the clearest positives that are labelled, if the propensity is constant.
 share: {self.share:.2f}. Part of the rise in the probability of a label, from clear negatives to clear positives, that
   is attributed to the propensity instead of the class.
-priors: share of positive rows under each assumption.
-  constant: {self.priors["constant"]:.1%}. All positives are equally likely to be labelled.
-  free: {self.priors["free"]:.1%}. The propensity varies with the features as fitted.
-  proportional: {self.priors["proportional"]:.1%}. The propensity gets half of the rise (share = 0.5).
-  shared: {self.priors["shared"]:.1%}. The model in use, with the share above.
-stability: {agree}. Share of rows for which models fitted to two halves of the data give the same prediction."""
+priors: share of positive rows under each assumption."""
+        ]
+        lines += [f"  {name}: {prior:.1%}. {_MEANING[name]}" for name, prior in self.priors.items()]
+        if self.learners:
+            lines.append(f"  All of them are uncertain: {self.low:.1%} to {self.high:.1%} is the range to quote.")
+            lines.append("learners: chance that a labelled row has a higher score than an unlabelled one; 0.5 is none.")
+            lines += [f"  {name}: {chance:.2f}." for name, chance in self.learners.items()]
+        else:
+            agree = "not computed" if math.isnan(self.stability) else f"{self.stability:.1%}"
+            lines.append(
+                f"stability: {agree}. Share of rows for which models fitted to two halves of the data give the same "
+                "prediction."
+            )
+        return "\n".join(lines)
 
     def __str__(self) -> str:
-        lines = [_FOUND[self.labelling], f"Estimated share of positive rows: {self.priors['shared']:.1%}."]
-        if self.labelling != "complete":
+        lines = [_FOUND[self.labelling]]
+        used = f"{self.priors['shared']:.1%}"
+        if not math.isnan(self.low):
+            lines.append(f"Estimated share of positive rows: {self.low:.0%} to {self.high:.0%}, most likely {used}.")
+        else:
+            lines.append(f"Estimated share of positive rows: {used}.")
+        if self.labelling != "complete" and math.isnan(self.low):
             others = [prior for name, prior in self.priors.items() if name != "shared"]
             lines.append(f"Other assumptions about the labelling would give {min(others):.1%} to {max(others):.1%}.")
+        if self.learners:
+            best = max(self.learners, key=lambda name: self.learners[name])
+            rest = [name for name in self.learners if name != best]
+            beside = f"; averaged with it: {', '.join(rest)}" if rest else ""
+            lines.append(f"The labels were learned best by {best}{beside}.")
         if not math.isnan(self.stability):
             same = f"{self.stability:.1%} of the rows"
             lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
         return "\n".join(lines)
+
+
+_MEANING = {
+    "constant": "All positives are equally likely to be labelled.",
+    "free": "The propensity varies with the features as fitted.",
+    "proportional": "The propensity gets half of the rise (share = 0.5).",
+    "climb": "The propensity gets the share above.",
+    "bells": "The scores of positives and of negatives are spread like a bell each.",
+    "shared": "The model in use.",
+}
+
+
+def widened(priors: list[float], least: float) -> tuple[float, float]:
+    """The range of the share of positives, from the readings: wider by ½ in log-odds on both sides.
+
+    The readings alone hold the truth in half of the worlds that the 16 tables were labelled in, this range in seven of
+    eight (`benchmarks/review_lists.py`).
+    """
+    odds = [math.log(each / (1.0 - each)) for each in (min(max(prior, 1e-6), 1.0 - 1e-6) for prior in priors)]
+    low, high = (1.0 / (1.0 + math.exp(-each)) for each in (min(odds) - WIDER, max(odds) + WIDER))
+    return max(low, least), max(high, least)

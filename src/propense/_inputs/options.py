@@ -11,7 +11,18 @@ from sklearn.utils.validation import has_fit_parameter
 
 from propense.errors import InvalidOption
 
-__all__ = ["Choice", "ClassifierOption", "Count", "Number", "Option", "Seed", "Truth", "check_options"]
+__all__ = [
+    "Choice",
+    "ClassifierOption",
+    "Count",
+    "LearnersOption",
+    "Number",
+    "Option",
+    "PriorOption",
+    "Seed",
+    "Truth",
+    "check_options",
+]
 
 
 class Option(Protocol):
@@ -111,6 +122,38 @@ class ClassifierOption:
             "None or a scikit-learn classifier with predict_proba whose fit takes sample_weight (or a pipeline that "
             "ends in one)"
         )
+
+
+@dataclass(frozen=True)
+class LearnersOption:
+    """The name of a choice of learners, or a list of classifiers."""
+
+    names: tuple[str, ...]
+
+    def allows(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return value in self.names
+        several = isinstance(value, list | tuple) and len(value) > 0
+        return several and all(each is not None and ClassifierOption().allows(each) for each in value)
+
+    def __str__(self) -> str:
+        names = ", ".join(repr(name) for name in self.names)
+        return f"one of {names}, or a list of scikit-learn classifiers with predict_proba whose fit takes sample_weight"
+
+
+@dataclass(frozen=True)
+class PriorOption:
+    """A share of the rows, a pair of them, or None."""
+
+    def allows(self, value: Any) -> bool:
+        if value is None:
+            return True
+        ends = tuple(value) if isinstance(value, tuple | list) else (value, value)
+        share = Number(0.0, 1.0)
+        return len(ends) == 2 and all(share.allows(each) and each > 0 for each in ends) and ends[0] <= ends[1]
+
+    def __str__(self) -> str:
+        return "None, a number above 0 and at most 1, or two of them in a tuple, the smaller one first"
 
 
 def check_options(estimator: Any, options: dict[str, Option]) -> None:

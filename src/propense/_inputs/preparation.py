@@ -36,6 +36,13 @@ class Preparation:
     means: Vector
     scales: Vector
 
+    @property
+    def sources(self) -> NDArray[np.intp]:
+        """The number of the column that each feature comes from."""
+        numbers = np.flatnonzero(self.levels == 0)
+        categories = np.flatnonzero(self.levels)
+        return np.concatenate([numbers, numbers[self.marked], np.repeat(categories, self.levels[categories] - 1)])
+
     @classmethod
     def fit(
         cls, levels: NDArray[np.int64], matrix: NDArray[np.floating], weights: Vector | None = None

@@ -62,6 +62,8 @@ class Sample:
     levels : int ndarray of shape (n_features,), or None
         The number of levels of each feature that is a category, encoded as 0, 1, … and −1 for a level not seen in fit;
         0 for a number. None means that every feature is a number.
+    class_columns : int ndarray, or None
+        The features that y may depend on; None means all.
     """
 
     design: Design
@@ -72,6 +74,7 @@ class Sample:
     propensity_columns: Index | None = None
     negative: Any = None
     levels: NDArray[np.int64] | None = None
+    class_columns: Index | None = None
 
     @property
     def unlabelled(self) -> Any:
@@ -122,7 +125,9 @@ class Sample:
         negative = None
         if self.negative is not None and bool((self.negative & mask).any()):
             negative = self.negative if design is self.design else self.negative[mask]
-        return Sample(design, labelled, weights, None, None, self.propensity_columns, negative, self.levels)
+        return replace(
+            self, design=design, labelled=labelled, weights=weights, rows=None, propensity=None, negative=negative
+        )
 
     def reweighted(self, weights: Any) -> "Sample":
         """The same rows with other weights; rows of weight 0 are left out."""
@@ -134,7 +139,15 @@ class Sample:
             kept, self.labelled, weights, self.propensity, self.rows, self.negative
         )
         design, rows = self.design.take(kept), ours if rows is None else rows
-        return Sample(design, labelled, weights, rows, propensity, self.propensity_columns, negative, self.levels)
+        return replace(
+            self,
+            design=design,
+            labelled=labelled,
+            weights=weights,
+            rows=rows,
+            propensity=propensity,
+            negative=negative,
+        )
 
     @property
     def total_weight(self) -> float:
@@ -179,7 +192,7 @@ def read_sample(
     if propensity is not None:
         propensity = _read_propensity(reader, propensity, features, labelled)
     negative = None if known_negative is None else _read_negative(reader, known_negative, features, labelled)
-    columns = _read_columns(estimator)
+    columns = _read_columns(estimator, "propensity_features")
     levels = level_counts(getattr(estimator, "_columns", None) or ())
     sample = Sample(
         as_design(features),
@@ -190,6 +203,7 @@ def read_sample(
         columns,
         negative,
         levels if levels.any() else None,
+        _read_columns(estimator, "class_features"),
     )
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 does not exist: it cannot be a spy or set a threshold.
@@ -304,12 +318,12 @@ def _first(mask: Any) -> int:
     return int(as_float(mask).argmax())
 
 
-def _read_columns(estimator: Any) -> Index | None:
-    """The numbers of the features in `propensity_features`, ascending; None means all of them."""
-    wanted = getattr(estimator, "propensity_features", None)
+def _read_columns(estimator: Any, option: str) -> Index | None:
+    """The numbers of the features in `propensity_features` or `class_features`, ascending; None means all of them."""
+    wanted = getattr(estimator, option, None)
     if wanted is None:
         return None
-    argument = f"{type(estimator).__name__}(propensity_features={wanted!r})"
+    argument = f"{type(estimator).__name__}({option}={wanted!r})"
     if isinstance(wanted, str | bytes) or not hasattr(wanted, "__len__"):
         raise InvalidOption(f"{argument}: pass a list of column names or column numbers.")
     names = getattr(estimator, "feature_names_in_", None)

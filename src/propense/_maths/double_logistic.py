@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from propense._maths.arrays import Rows, by_block, namespace
-from propense._maths.logistic import sigmoid, sigmoid_slope, softplus
+from propense._maths.logistic import log_odds_of_log, sigmoid, sigmoid_slope, softplus
 
 __all__ = [
     "class_given_label",
@@ -22,6 +22,7 @@ __all__ = [
     "joint_loss",
     "joint_slope",
     "label_log_odds",
+    "shift_class",
 ]
 
 
@@ -100,3 +101,10 @@ def label_log_odds(a: Rows, b: Rows) -> Rows:
 def halfway_to_certain(z: Rows) -> Rows:
     """The log-odds of (1 + σ(z))/2, the middle of the range s(x) ≤ e(x) ≤ 1: log(1 + 2eᶻ)."""
     return softplus(z + math.log(2.0))
+
+
+def shift_class(a: Rows, b: Rows, shift: float) -> tuple[Rows, Rows]:
+    """y's log-odds moved by `shift`, and e changed so that s = y·e stays as it is; y is never below s."""
+    label = -softplus(-a) - softplus(-b)
+    moved = namespace(a).maximum(a + shift, log_odds_of_log(label))
+    return moved, log_odds_of_log(label + softplus(-moved))

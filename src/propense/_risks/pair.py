@@ -18,7 +18,7 @@ __all__ = ["PairRisk"]
 
 
 class PairRisk:
-    """n·Qₙ as a function of both predictors: θ = (β, γ), with γ over some or all of the columns.
+    """n·Qₙ as a function of both predictors: θ = (β, γ), each over some or all of the columns.
 
     The Hessian is at most that of two separate logistic regressions: the only term with both predictors,
     −log(1 + eᵃ + eᵇ), is concave. With a `level`, a vector of p numbers, ½·(levelᵀγ)² is added.
@@ -30,6 +30,7 @@ class PairRisk:
         labelled: Rows,
         *,
         columns: Index | None = None,
+        class_columns: Index | None = None,
         weights: Rows | None = None,
         ridge: float | Vector = 0.0,
         propensity_ridge: float | Vector = 0.0,
@@ -38,10 +39,10 @@ class PairRisk:
         self._design, self._weights = design, weights
         self._rows: tuple[Rows, ...] = (design.hold(labelled),)
         self._formula, self._constant = PAIR, 0.0
-        p = design.shape[1]
-        # The positions of γ's coefficients among β's.
-        self._places = coef_positions(columns, p)
-        q = len(self._places)
+        # The positions of β's and γ's coefficients among those of all columns.
+        self._own = coef_positions(class_columns, design.shape[1])
+        self._places = coef_positions(columns, design.shape[1])
+        p, q = len(self._own), len(self._places)
         ridges = diagonal(p, ridge), diagonal(q, propensity_ridge)
         self._ridge = np.concatenate(ridges)
         self._level = np.zeros(p + q)
@@ -50,7 +51,7 @@ class PairRisk:
         moments = Moments(design, weights)
         # (levelᵀγ)² is at most q·Σ(levelⱼγⱼ)².
         bound = ridges[1] + q * self._level[p:] ** 2
-        self._bounds = Majoriser(moments, ridges[0]), Majoriser(moments, bound, self._places)
+        self._bounds = Majoriser(moments, ridges[0], self._own), Majoriser(moments, bound, self._places)
 
     def with_negatives(self, negative: Rows, log_unknown: float) -> Self:
         """The same risk if the rows of `negative` are known negatives, 1 − exp(log_unknown) of all negatives."""
@@ -71,14 +72,13 @@ class PairRisk:
 
     def join(self, beta: Vector, gamma: Vector) -> Vector:
         """θ of two predictors over all columns."""
-        return np.concatenate([beta, gamma[self._places]])
+        return np.concatenate([beta[self._own], gamma[self._places]])
 
     def split(self, theta: Vector) -> tuple[Vector, Vector]:
         """β and γ over all columns."""
-        p = self._design.shape[1]
-        gamma = np.zeros(p)
-        gamma[self._places] = theta[p:]
-        return theta[:p].copy(), gamma
+        beta, gamma = np.zeros((2, self._design.shape[1]))
+        beta[self._own], gamma[self._places] = np.split(theta, [len(self._own)])
+        return beta, gamma
 
     def log_odds(self, coef: Vector) -> tuple[Rows, Rows]:
         """The log-odds of both predictors."""
@@ -97,8 +97,7 @@ class PairRisk:
     def hessian(self, coef: Vector) -> Matrix:
         both = np.column_stack(self.split(coef))
         own, cross, others = self._design.curve(self._formula, both, self._rows, self._weights)
-        cross = cross[:, self._places]
-        hessian = np.block([[own, cross], [cross.T, others[self._places][:, self._places]]])
+        hessian = self._block(own, cross, others)
         return hessian + np.diag(self._ridge) + np.outer(self._level, self._level)
 
     def curvature(self, coef: Vector) -> Callable[[Vector], Vector]:
@@ -114,6 +113,13 @@ class PairRisk:
 
         return product
 
+    def _block(self, own: Matrix, cross: Matrix, others: Matrix) -> Matrix:
+        """A matrix over θ from matrices over all columns."""
+        cross = cross[np.ix_(self._own, self._places)]
+        return np.block(
+            [[own[np.ix_(self._own, self._own)], cross], [cross.T, others[np.ix_(self._places, self._places)]]]
+        )
+
     def _pull(self, coef: Vector) -> Vector:
         """The gradient of the penalties."""
         return self._ridge * coef + (self._level @ coef) * self._level
@@ -127,9 +133,8 @@ class PairRisk:
         """Σ wᵢ·(gᵢ − ḡ)(gᵢ − ḡ)ᵀ, gᵢ being the gradient of the loss of row i, without penalties, and ḡ their mean."""
         u, v = self._slopes(coef)
         own, cross, others = (self._design.gram(weigh(each, self._weights)) for each in (u * u, u * v, v * v))
-        cross = cross[:, self._places]
         total = self.gradient(coef) - self._pull(coef)
-        squares = np.block([[own, cross], [cross.T, others[self._places][:, self._places]]])
+        squares = self._block(own, cross, others)
         return np.asarray(squares - np.outer(total, total) / self.total_weight)
 
     def scores_along(self, coef: Vector, direction: Vector) -> Rows:
@@ -148,5 +153,5 @@ class PairRisk:
         )
 
     def majorised_step(self, gradient: Vector) -> Vector:
-        p = self._design.shape[1]
+        p = len(self._own)
         return np.concatenate([self._bounds[0].solve(gradient[:p]), self._bounds[1].solve(gradient[p:])])

@@ -14,6 +14,7 @@ __all__ = [
     "ClassifierPredictor",
     "LogisticPredictor",
     "Model",
+    "OutOfFold",
     "ProductPredictor",
     "RootPredictor",
     "certain",
@@ -81,6 +82,15 @@ class ClassifierPredictor:
 
 
 @dataclass(frozen=True)
+class OutOfFold:
+    """Log-odds of the rows of fit by models that have not seen them: of y, of e, and of the ends of the range of h."""
+
+    posterior: Any
+    propensity: Any
+    hidden_range: tuple[Any, Any] | None = None
+
+
+@dataclass(frozen=True)
 class Model:
     """What a method finds: y(x) and e(x), how the fit went, the doubts it raised, and what else to keep."""
 
@@ -94,6 +104,8 @@ class Model:
     log_unknown: float = 0.0
     # Further fitted attributes, by name; the method's description lists them.
     kept: dict[str, Any] = field(default_factory=dict)
+    # What models that have not seen them say of the rows of fit; None if y and e have seen them.
+    rows: OutOfFold | None = None
 
 
 def logistic_pair(pair: tuple[Predictor, Predictor] | None) -> tuple[Vector, Vector] | None:

@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from propense._designs import Predictor
+from propense._designs import Design, Predictor
 from propense._designs.threads import threads_by_size
 from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
 from propense._diagnostics.fit_statistics import compute_fit_statistics
@@ -20,11 +20,11 @@ from propense._inputs.columns import Column
 from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
 from propense._inputs.sample import Sample, read_features, read_sample
-from propense._maths.arrays import Rows, library_of, to_host
+from propense._maths.arrays import Rows, library_of, namespace, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense._risks import PairRisk
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, ProductPredictor
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, OutOfFold, ProductPredictor
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
 from propense.estimators._description import Description
 
@@ -204,10 +204,23 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.risk_path_ = np.asarray(model.risk_path)
         for name, value in model.kept.items():
             setattr(self, name, value)
-        a, b = self._rows_log_odds(sample)
+        known = model.rows
+        a, b = self._rows_log_odds(sample) if known is None else (known.posterior, known.propensity)
+        self._keep_out_of_fold(known)
         self.prior_ = sample.share_positive(a, b, model.log_unknown)
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
         self.doubts_ = self._doubts(sample, model, a, b)
+
+    def _keep_out_of_fold(self, rows: OutOfFold | None) -> None:
+        """Keep what models that had not seen them say of the rows of fit; forget what an earlier fit kept."""
+        for name in ("oof_posterior_", "oof_propensity_", "oof_hidden_", "oof_hidden_range_"):
+            self.__dict__.pop(name, None)
+        if rows is None:
+            return
+        a, b = rows.posterior, rows.propensity
+        self.oof_posterior_, self.oof_propensity_, self.oof_hidden_ = sigmoid(a), sigmoid(b), hidden_positive(a, b)
+        if rows.hidden_range is not None:
+            self.oof_hidden_range_ = namespace(a).stack([sigmoid(each) for each in rows.hidden_range], axis=1)
 
     def _rows_log_odds(self, sample: Sample) -> tuple[Rows, Rows]:
         """The log-odds of y and e of the rows of fit."""
@@ -321,8 +334,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_samples,), a tensor if X is one, or a Dask array, computed when needed
         """
-        design = read_features(self, X)
-        return hidden_positive(self._posterior.log_odds(design), self._propensity.log_odds(design))
+        return hidden_positive(*self._log_odds(read_features(self, X)))
+
+    def _log_odds(self, design: Design) -> tuple[Rows, Rows]:
+        """The log-odds of y and e."""
+        return self._posterior.log_odds(design), self._propensity.log_odds(design)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of ``predict``, as of any scikit-learn classifier; missing labels count as ``classes_[0]``.

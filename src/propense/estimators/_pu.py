@@ -1,97 +1,117 @@
 """PUClassifier: the estimator to reach for first."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from propense._designs import Predictor, column_scales
-from propense._diagnostics.diagnosis import READINGS, STRONG, Diagnosis
+from propense._designs import Design, Predictor, as_design, column_scales
+from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, WIDER, Diagnosis, widened
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
-from propense._inputs.options import Choice, Count, Number, Option, Seed
-from propense._inputs.sample import Sample
-from propense._maths.arrays import Index, Vector, as_float
+from propense._inputs.options import Choice, Count, LearnersOption, Number, Option, PriorOption, Seed
+from propense._inputs.sample import Sample, read_features
+from propense._maths.arrays import Rows, as_float, namespace
+from propense._maths.double_logistic import hidden_log_odds, shift_class
 from propense._maths.logistic import logit, sigmoid
-from propense._risks import LogisticRisk, PairRisk
-from propense._solvers import SOLVERS, Solution, newton
+from propense._solvers import SOLVERS
 from propense._steps.known_negatives import fit_complete, minimise
-from propense._steps.learners import Learner
-from propense._steps.predictors import LogisticPredictor, Model, ProductPredictor
+from propense._steps.known_prior import ShiftedPredictor, shift_to
+from propense._steps.label_scores import ScoredRows, auto_learners, fit_label_score, given_learners, learnable
+from propense._steps.learners import Learner, fit_logistic
+from propense._steps.named_pair import fit_named
+from propense._steps.pair_curve import (
+    PairCurve,
+    PairSettings,
+    climb_share,
+    fit_pair_curve,
+    pair_predictors,
+    pair_risk,
+)
+from propense._steps.predictors import Model, OutOfFold, certain
+from propense._steps.readings import ScorePredictor, Split, fit_split
+from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
 
 __all__ = ["PUClassifier"]
 
-# e's share of the steepness along βᵀx is 2k⁴/(1 + 2k⁴), with k the height: close to 0 if the label curve levels off at
-# a half, two thirds if it rises to 1.
-_CLIMB, _POWER = 2.0, 4
-# The tolerance of the regression that the searches start from.
-_ROUGH = 1e-3
-# The ridge on e's log-odds at the mean row: without it the height of the curve could run off to 1.
-_LEVEL_RIDGE = 1.0
-_NONE = np.empty(0, dtype=np.intp)
-
 
 class PUClassifier(BasePUClassifier):
-    """The first choice: y and e are logistic, and e stays nearly constant unless the labels clearly contradict that.
+    """The first choice: learners score how likely a label is, and two readings of the scores split y from e.
 
     The labels show only one curve: the chance s(x) = y(x)·e(x) that a row is both positive and labelled. Three ideas
-    split it into y and e.
+    lead from there to y and e.
 
-    *A shrunken propensity.* Two logistic curves σ(βᵀx)·σ(γᵀx) are fitted to the labels together, starting from a
-    constant e. A penalty that grows with √n keeps e constant unless many rows contradict that, so that e does not
-    absorb what a logistic y cannot fit.
+    *Scores from several learners.* Logistic regression, boosted trees and extra trees learn the labels, each from four
+    fifths of the rows at a time, so that every row of fit is scored by models that have not seen it. Their log-odds,
+    brought to the same spread and averaged, are one score per row. It puts the rows in an order.
 
-    *A shared steepness.* If there is strong evidence that e varies in its own way, the two curves are y and e. If not,
-    the labels do not show how much of the steepness along βᵀx belongs to y and how much to e. Let k be the height at
-    which the curve levels off. If k is well below 1, even the clearest positives often lack a label, and all of the
-    steepness is given to y. If k is near 1, the clearest positives are all labelled, so labelling probably follows the
-    class, and e gets a share of 2k⁴/(1 + 2k⁴): y(x) = σ(βᵀx)^(1−share), and e takes the rest.
+    *Two readings of the scores.* Along the score, the chance of a label rises and levels off at some height k. In the
+    first reading, e gets a share 2k⁴/(1 + 2k⁴) of that rise: the closer k is to 1, the more labelling follows the
+    class. In the second, the scores of the positives and those of the negatives are spread like a bell each. y is the
+    mean of the two readings and e = s/y. The readings, and a third one with e constant, also give the range.
 
     *A balanced threshold.* ``predict`` calls a row positive if y(x) is above the estimated share of positives, which
     maximises balanced accuracy.
 
+    Where a linear y and a linear e of its own clearly explain the labels better than a linear y alone, that y joins
+    the learners. ``learners="linear"`` uses such a pair alone: it is fast and has coefficients.
+
     Parameters
     ----------
+    learners : {"auto", "linear"} or list of classifiers, default="auto"
+        What learns the labels. "auto": logistic regression, boosted trees and extra trees; logistic regression alone if
+        X is sparse, a Dask array or a tensor, or if there are fewer than 200 rows or 30 labels. A list of scikit-learn
+        classifiers: those, each cross-fitted. "linear": y and e are logistic, with e shrunk towards a constant.
+    class_features : list of str or of int, default=None
+        The columns, by name or number, that y may depend on. None means all.
+    propensity_features : list of str or of int, default=None
+        The columns that e may depend on; an empty list makes e constant. Naming them adds what labels cannot show: y
+        and e are then fitted together, y along the score and e over these columns, and no reading is needed.
+    prior : float or (float, float), default=None
+        The share of rows that are positive, or the range it lies in, if known from elsewhere. y is moved to meet it.
     decision : {"posterior", "balanced"}, default="balanced"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    cv : int, default=5
+        The number of folds. Small tables get at most 3.
     ridge : float, default=1.0
-        The penalty ½·ridge·‖β‖² on the summed risk, with columns in units of their standard deviation; the intercept is
-        not penalised.
+        Of the linear pair: the penalty ½·ridge·‖β‖² on the summed risk, with columns in units of their standard
+        deviation; the intercept is not penalised.
     shrinkage : float, default=1.0
-        The penalty ½·shrinkage·√n·‖γ‖² on the slopes of e, in the same units.
+        Of the linear pair: the penalty ½·shrinkage·√n·‖γ‖² on the slopes of e, in the same units.
     share : float, default=None
-        The part of the steepness along βᵀx that e gets, from 0 (maximum likelihood) to 0.95. None chooses it from the
-        evidence and the height in ``diagnosis_``.
-    propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on; an empty list makes e constant. Naming them adds what
-        labels cannot show: the slopes of e then have the same ridge as those of y, and no steepness is shared unless
-        ``share`` is given.
+        The part of the rise that e gets, from 0 (e is constant) to 0.95, in place of both readings. None chooses it
+        from the height.
     solver : {"auto", "newton", "mm"}, default="auto"
         "auto" is "newton". Beyond 2 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
         A search stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000
         The largest number of steps in each search.
+    n_jobs : int, default=None
+        How many fits of learners run at the same time; −1 means as many as there are processors.
     random_state : int, RandomState instance or None, default=None
-        Splits the rows into halves for ``diagnosis_.stability``; nothing else is random.
+        Splits the rows into folds and seeds the trees; with ``learners="linear"`` it splits the rows into halves for
+        ``diagnosis_.stability``.
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx)^(1−share).
-    propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
-        γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx)·σ(βᵀx)^share.
+    oof_posterior_, oof_propensity_, oof_hidden_ : ndarray of shape (n_rows,)
+        y(x), e(x) and h(x) of the rows of fit, by models that have not seen them; rows of weight 0 are left out. Use
+        these, not ``predict_proba``, to review the rows of fit. Not with ``learners="linear"``; not in model files.
+    oof_hidden_range_ : ndarray of shape (n_rows, 2)
+        The range of h(x) of the rows of fit, as ``predict_hidden_range`` gives it for new rows.
     diagnosis_ : Diagnosis
-        What the answer rests on: how labelling seems to work, the share of positives under other assumptions, and how
-        well two halves of the rows agree. Print it; ``diagnosis_.details()`` explains the numbers.
+        What the answer rests on: how labelling seems to work, the range of the share of positives, and the learners.
+        Print it; ``diagnosis_.details()`` explains the numbers.
+    coef_, intercept_, propensity_coef_, propensity_intercept_ : ndarray
+        Only with ``learners="linear"``: β of y(x) = σ(βᵀx)^(1−share) and γ of e(x) = σ(γᵀx)·σ(βᵀx)^share.
     converged_ : bool
-        Whether both searches met ``tol``.
-    risk_path_ : ndarray of shape (2,)
+        Whether the searches met ``tol``.
+    risk_path_ : ndarray
         The mean risk of the labels, penalties included: with e constant, and with e free.
     classes_, prior_, label_frequency_, n_iter_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
@@ -100,6 +120,9 @@ class PUClassifier(BasePUClassifier):
     -----
     With ``decision="balanced"`` a row can be called positive although P(Y=1 | x) is below ½. Use "posterior" if your
     code expects otherwise.
+
+    X may be a data frame of pandas, polars or pyarrow with categories, text, dates, booleans and missing values, and an
+    array with NaN, unless ``learners="linear"``.
 
     References
     ----------
@@ -113,7 +136,7 @@ class PUClassifier(BasePUClassifier):
     >>> from propense import PUClassifier
     >>> from propense.datasets import make_double_logistic
     >>> data = make_double_logistic(2000, random_state=0)
-    >>> model = PUClassifier(random_state=0).fit(data.X, data.labelled)
+    >>> model = PUClassifier(learners="linear", random_state=0).fit(data.X, data.labelled)
     >>> print(f"{data.positive.mean():.2f} positive, {data.labelled.mean():.2f} labelled, {model.prior_:.2f} estimated")
     0.50 positive, 0.26 labelled, 0.49 estimated
     >>> print(model.diagnosis_)
@@ -125,19 +148,22 @@ class PUClassifier(BasePUClassifier):
 
     description: ClassVar[Description] = Description(
         name="pu",
-        separates="e shrunk towards a constant; the height of the label curve",
+        separates="the height of the label curve; two groups of label scores",
         assumes=(
-            "The chance that a row is positive depends on a weighted sum of the columns (a logistic model). The "
-            "chance of a label depends on the same sum, on a flatter sum of its own, or on nothing.",
-            "The shape of the label curve decides which of these holds and how many rows are positive: where "
-            "the curve rises until nearly every such row is labelled, labelling is assumed to follow the class.",
+            "How likely a label is puts the rows in nearly the same order as how likely they are to be positive, "
+            "unless the labels clearly show that labelling depends on the columns in a way of its own.",
+            "Where the labels level off along that order, and how the rows are spread along it, decide how many rows "
+            "are positive. Neither is certain, so the share of positives and the yield of a list are given as ranges.",
         ),
         keeps={"diagnosis_": Diagnosis},
-        takes=EVERYTHING,
+        takes=(*EVERYTHING, "mixed columns"),
     )
 
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
+        "learners": LearnersOption(("auto", "linear")),
+        "prior": PriorOption(),
+        "cv": Count(low=2, high=1000),
         "ridge": Number(0.0),
         "shrinkage": Number(0.0),
         "share": Number(0.0, 0.95, optional=True),
@@ -150,38 +176,225 @@ class PUClassifier(BasePUClassifier):
     def __init__(
         self,
         *,
+        learners: Any = "auto",
+        class_features: Any = None,
+        propensity_features: Any = None,
+        prior: Any = None,
         decision: str = "balanced",
+        cv: int = 5,
         ridge: float = 1.0,
         shrinkage: float = 1.0,
         share: float | None = None,
-        propensity_features: Any = None,
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        self.learners = learners
+        self.class_features = class_features
+        self.propensity_features = propensity_features
+        self.prior = prior
         self.decision = decision
+        self.cv = cv
         self.ridge = ridge
         self.shrinkage = shrinkage
         self.share = share
-        self.propensity_features = propensity_features
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def predict_hidden_range(self, X: Any) -> Rows:
+        """The range of h(x) = P(Y=1 | x, S=0): under the fewest and the most positives that are likely.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), or a tensor if X is one
+            The lower and the upper end. Of many rows, some lie outside of it.
+        """
+        design = read_features(self, X)
+        shift, y, e = 0.0, self._posterior, self._propensity  # type: float, Any, Any
+        if isinstance(y, ShiftedPredictor):
+            shift, y, e = y.shift, y.posterior, y.propensity
+        if not isinstance(y, ScorePredictor) or self.diagnosis_.labelling == "complete":
+            raise InvalidOption(
+                f"{self} gives no range of h(x): y and e are linear, or every class is known. Leave learners at 'auto' "
+                "for a range."
+            )
+        t = y.score.of(design)
+        named = not isinstance(e, ScorePredictor)
+        ends = _around(y.split.posterior(t), e.log_odds(design)) if named else y.split.hidden_range(t)
+        return namespace(ends[0]).stack([sigmoid(each + shift) for each in ends], axis=1)
+
+    def _log_odds(self, design: Design) -> tuple[Rows, Rows]:
+        if isinstance(self._posterior, ShiftedPredictor):
+            inner = self._posterior
+            return shift_class(*_both(inner.posterior, inner.propensity, design), inner.shift)
+        return _both(self._posterior, self._propensity, design)
+
+    def _takes_mixed_columns(self) -> bool:
+        return not self._is_linear()
+
+    def _is_linear(self) -> bool:
+        return isinstance(self.learners, str) and self.learners == "linear"
+
     def _fit(self, sample: Sample) -> Model:
+        self._check_prior(sample)
+        return self._fit_linear(sample) if self._is_linear() else self._fit_scores(sample)
+
+    def _settings(self) -> PairSettings:
+        solve = partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
+        return PairSettings(float(self.ridge), float(self.shrinkage), solve, self.max_iter)
+
+    def _fit_scores(self, sample: Sample) -> Model:
+        """Label scores from every learner, then y and e along them."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        sample = learnable(sample, self.cv)
+        learners = auto_learners(sample, seed) if isinstance(self.learners, str) else given_learners(self.learners)
+        pair = None if sample.is_complete else self._settings()
+        scored = fit_label_score(sample, learners, cv=self.cv, n_jobs=self.n_jobs, seed=seed, pair=pair)
+        if sample.is_complete:
+            return self._complete_scores(sample, scored)
+        if sample.propensity_columns is not None and len(sample.propensity_columns):
+            return self._named_scores(sample, scored)
+        return self._split_scores(sample, scored)
+
+    def _split_scores(self, sample: Sample, scored: ScoredRows) -> Model:
+        """y and e along the label scores, by two readings of the labels."""
+        t, score = scored.t, scored.score
+        split, curve = fit_split(sample, t, self._settings(), self.share)
+        a, b = split.posterior(t), split.propensity(t)
+        pair: tuple[Predictor, Predictor] = ScorePredictor(score, split, True), ScorePredictor(score, split, False)
+        priors = {
+            name: sample.share_positive(each.posterior(t), each.propensity(t), curve.log_unknown)
+            for name, each in {**split.readings, "shared": split}.items()
+        }
+        priors.setdefault("bells", priors["climb"])
+        low, high = widened([priors[name] for name in split.readings], sample.mean(sample.labelled))
+        return self._with_prior(
+            sample,
+            Model(
+                *pair,
+                n_iter=max(curve.free.n_iter, 1),
+                converged=curve.converged,
+                risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
+                log_unknown=curve.log_unknown,
+                rows=OutOfFold(a, b, split.hidden_range(t)),
+                kept={
+                    "diagnosis_": Diagnosis(
+                        curve.height,
+                        split.share or 0.0,
+                        scored.evidence,
+                        scored.alignment,
+                        {name: priors[name] for name in SCORE_READINGS},
+                        math.nan,
+                        low,
+                        high,
+                        scored.learned,
+                    )
+                },
+            ),
+        )
+
+    def _named_scores(self, sample: Sample, scored: ScoredRows) -> Model:
+        """y along the label scores, e over the columns that were named for it."""
+        (level, slope), propensity, found, log_unknown = fit_named(sample, scored.t, self._settings())
+        split = Split(level, slope, 1.0, 0.0, None)
+        a, b = split.posterior(scored.t), sample.log_odds(propensity)
+        prior = sample.share_positive(a, b, log_unknown)
+        low, high = widened([prior], sample.mean(sample.labelled))
+        facts = Diagnosis(0.5, 0.0, 0.0, 0.0, dict.fromkeys(SCORE_READINGS, prior), math.nan, low, high, scored.learned)
+        model = Model(
+            ScorePredictor(scored.score, split, True),
+            propensity,
+            n_iter=max(found.n_iter, 1),
+            converged=found.converged,
+            risk_path=[found.value / sample.total_weight],
+            log_unknown=log_unknown,
+            rows=OutOfFold(a, b, _around(a, b)),
+            kept={"diagnosis_": facts},
+        )
+        return self._with_prior(sample, model)
+
+    def _complete_scores(self, sample: Sample, scored: ScoredRows) -> Model:
+        """The scores are of the class, which is known for every row."""
+        along = replace(sample, design=as_design(scored.t[:, np.newaxis]), propensity_columns=None, levels=None)
+        model = fit_complete(along, Learner())
+        level, slope = fit_logistic(along.design, sample.labelled, sample.weights, ridge=1.0).coef
+        split = Split(float(level), float(slope), 1.0, 0.0, None)
+        priors = dict.fromkeys(SCORE_READINGS, sample.mean(sample.labelled))
+        found = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan, learners=scored.learned)
+        b = certain(sample.design.shape[1])
+        return replace(
+            model,
+            posterior=ScorePredictor(scored.score, split, True),
+            propensity=b,
+            rows=OutOfFold(split.posterior(scored.t), along.log_odds(model.propensity)),
+            kept={"diagnosis_": found},
+        )
+
+    def _with_prior(self, sample: Sample, model: Model) -> Model:
+        """The model moved to the share of positives that is known, if it is not there already."""
+        if self.prior is None:
+            return model
+        rows = model.rows
+        a, b = (
+            (sample.log_odds(model.posterior), sample.log_odds(model.propensity))
+            if rows is None
+            else (rows.posterior, rows.propensity)
+        )
+        low, high = self._prior_range()
+        found = sample.share_positive(a, b, model.log_unknown)
+        wanted = min(max(found, low), high)
+        facts = model.kept["diagnosis_"]
+        ends = {"low": max(low, facts.low), "high": min(high, facts.high)}
+        if ends["low"] > ends["high"]:
+            ends = {"low": low, "high": high}
+        kept = {"diagnosis_": replace(facts, priors={**facts.priors, "shared": wanted}, **ends)}
+        shift = shift_to(wanted, sample, a, b, model.log_unknown)
+        pair = model.posterior, model.propensity
+        return replace(
+            model,
+            posterior=ShiftedPredictor(*pair, shift, True),
+            propensity=ShiftedPredictor(*pair, shift, False),
+            rows=None if rows is None else OutOfFold(*shift_class(a, b, shift), _moved(rows.hidden_range, shift)),
+            kept=kept,
+        )
+
+    def _prior_range(self) -> tuple[float, float]:
+        ends = tuple(self.prior) if isinstance(self.prior, tuple | list) else (self.prior, self.prior)
+        return float(ends[0]), float(ends[1])
+
+    def _check_prior(self, sample: Sample) -> None:
+        if self.prior is None:
+            return
+        labelled = sample.mean(sample.labelled)
+        if self._prior_range()[1] < labelled:
+            raise InvalidOption(
+                f"PUClassifier(prior={self.prior!r}): {labelled:.1%} of the rows are labelled, so at least that share "
+                "is positive. Correct the prior, or the labels."
+            )
+
+    def _fit_linear(self, sample: Sample) -> Model:
+        """y and e both linear."""
         if sample.is_complete:
             return self._fit_complete(sample)
-        curve = self._fit_curve(sample)
+        settings = self._settings()
+        curve = fit_pair_curve(sample, settings)
         share = self._share(sample, curve)
         # Refits to resampled rows do not need it.
         stability = math.nan if self._begin is not None else self._stability(sample, curve, share)
-        found = curve.diagnose(sample, share, stability)
-        return Model(
-            *_predictors(curve.beta, curve.gamma, share),
+        found = _diagnose(sample, curve, share, stability)
+        model = Model(
+            *pair_predictors(curve.beta, curve.gamma, share),
             n_iter=max(curve.free.n_iter, 1),
-            converged=curve.constant.converged and curve.free.converged,
+            converged=curve.converged,
             risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
             doubts=(
                 *(doubt_of(readings_differ, found.priors) if share else ()),
@@ -190,6 +403,7 @@ class PUClassifier(BasePUClassifier):
             log_unknown=curve.log_unknown,
             kept={"diagnosis_": found},
         )
+        return self._with_prior(sample, model)
 
     def _fit_complete(self, sample: Sample) -> Model:
         """The regression of the class, which is known for every row."""
@@ -199,60 +413,26 @@ class PUClassifier(BasePUClassifier):
         model = fit_complete(sample, Learner(ridge=self.ridge * squares))
         return replace(model, risk_path=2 * model.risk_path, kept={"diagnosis_": found})
 
-    def _fit_curve(self, sample: Sample) -> "_Curve":
-        """The curve of the labels with e constant, then with e free from there."""
-        design, columns = sample.design, sample.propensity_columns
-        p, scales = design.shape[1], column_scales(design, sample.weights)
-        naive = LogisticRisk(design, sample.labelled, weights=sample.weights, ridge=self.ridge * scales[1])
-        start = newton(naive, np.zeros(p), tol=_ROUGH, max_iter=self.max_iter).coef
-        risk = self._risk(sample, scales, _NONE)
-        constant, log_unknown = minimise(sample, risk, risk.join(start, np.zeros(p)), self._solver())
-        beta, gamma = risk.split(constant.coef)
-        if columns is not None and not len(columns):
-            return _Curve(constant, constant, beta, gamma, 0, log_unknown)
-        risk = self._risk(sample, scales, columns)
-        free, log_unknown = minimise(sample, risk, risk.join(beta, gamma), self._solver())
-        return _Curve(constant, free, *risk.split(free.coef), len(free.coef) - p - 1, log_unknown)
-
-    def _risk(self, sample: Sample, scales: tuple[Vector, Vector], columns: Index | None) -> PairRisk:
-        """The risk of the labels, with e's slopes over `columns`; `scales` are the means and variances of all."""
-        means, squares = scales
-        # Named columns are knowledge that labels cannot give: no shrinkage then.
-        shrunk = self.shrinkage * math.sqrt(sample.total_weight) * squares
-        return PairRisk(
-            sample.design,
-            sample.labelled,
-            columns=columns,
-            weights=sample.weights,
-            ridge=self.ridge * squares,
-            propensity_ridge=shrunk if columns is None else self.ridge * squares[columns],
-            level=math.sqrt(_LEVEL_RIDGE) * np.append(1.0, means),
-        )
-
-    def _solver(self) -> Callable[..., Solution]:
-        return partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
-
-    def _share(self, sample: Sample, curve: "_Curve") -> float:
+    def _share(self, sample: Sample, curve: PairCurve) -> float:
         """The part of the steepness along βᵀx that belongs to e."""
         if self.share is not None:
             return float(self.share)
         # Named columns, or evidence, distinguish y from e.
-        if sample.propensity_columns is not None or curve.evidence > STRONG:
+        if sample.propensity_columns is not None or curve.is_strong:
             return 0.0
-        climb = _CLIMB * curve.height**_POWER
-        return climb / (1.0 + climb)
+        return climb_share(curve.height)
 
-    def _stability(self, sample: Sample, curve: "_Curve", share: float) -> float:
+    def _stability(self, sample: Sample, curve: PairCurve, share: float) -> float:
         """The share of rows on which fits to two random halves agree; NaN if a half has no label."""
         halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
-        calls = []
+        settings, calls = self._settings(), []
         for mask in (halves, ~halves):
             half = sample.subset(sample.design.send(mask))
             if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
-            risk = self._risk(half, column_scales(half.design, half.weights), half.propensity_columns)
-            found, log_unknown = minimise(half, risk, curve.free.coef, self._solver())
-            posterior, propensity = _predictors(*risk.split(found.coef), share)
+            risk = pair_risk(half, settings, column_scales(half.design, half.weights), half.propensity_columns)
+            found, log_unknown = minimise(half, risk, curve.free.coef, settings.solve)
+            posterior, propensity = pair_predictors(*risk.split(found.coef), share)
             calls.append(sample.log_odds(posterior) > logit(_prior(half, posterior, propensity, log_unknown)))
         return sample.mean(as_float(calls[0] == calls[1]))
 
@@ -267,64 +447,37 @@ class PUClassifier(BasePUClassifier):
         )
 
 
-@dataclass(frozen=True)
-class _Curve:
-    """P(S=1 | x) = σ(βᵀx)·σ(γᵀx), found with e constant, and with e free from there; `slopes` of e were free."""
-
-    constant: Solution
-    free: Solution
-    beta: Vector
-    gamma: Vector
-    slopes: int
-    log_unknown: float
-
-    @property
-    def flat(self) -> tuple[Vector, Vector]:
-        """β and γ with e constant."""
-        p = len(self.beta)
-        return self.constant.coef[:p], np.append(self.constant.coef[p], np.zeros(p - 1))
-
-    @property
-    def height(self) -> float:
-        """Where the curve levels off if e is constant."""
-        return float(sigmoid(self.flat[1][0]))
-
-    @property
-    def evidence(self) -> float:
-        """Evidence that e depends on the columns: twice the fall of the risk, less 2 per slope."""
-        return 2.0 * (self.constant.value - self.free.value - self.slopes)
-
-    def alignment(self, sample: Sample) -> float:
-        """The correlation of γᵀx with βᵀx over the rows; 0 where either is constant."""
-        a, b = (sample.log_odds(LogisticPredictor(each)) for each in (self.beta, self.gamma))
-        raw = sample.mean(a * a), sample.mean(b * b)
-        a, b = a - sample.mean(a), b - sample.mean(b)
-        variances = sample.mean(a * a), sample.mean(b * b)
-        # What is left of a constant is rounding.
-        if any(variance <= 1e-12 * square for variance, square in zip(variances, raw, strict=True)):
-            return 0.0
-        return sample.mean(a * b) / math.sqrt(variances[0] * variances[1])
-
-    def diagnose(self, sample: Sample, share: float, stability: float) -> Diagnosis:
-        """The diagnosis of an answer with this share."""
-        free = self.beta, self.gamma
-        pairs = (*self.flat, 0.0), (*free, 0.0), (*free, 0.5), (*free, share)
-        priors = [_prior(sample, *_predictors(*pair), self.log_unknown) for pair in pairs]
-        return Diagnosis(
-            height=self.height,
-            share=share,
-            evidence=self.evidence,
-            alignment=self.alignment(sample),
-            priors=dict(zip(READINGS, priors, strict=True)),
-            stability=stability,
-        )
+def _diagnose(sample: Sample, curve: PairCurve, share: float, stability: float) -> Diagnosis:
+    """The diagnosis of a linear answer with this share."""
+    free = curve.beta, curve.gamma
+    pairs = (*curve.flat, 0.0), (*free, 0.0), (*free, 0.5), (*free, share)
+    priors = [_prior(sample, *pair_predictors(*pair), curve.log_unknown) for pair in pairs]
+    return Diagnosis(
+        height=curve.height,
+        share=share,
+        evidence=curve.evidence,
+        alignment=curve.alignment(sample),
+        priors=dict(zip(READINGS, priors, strict=True)),
+        stability=stability,
+    )
 
 
-def _predictors(beta: Vector, gamma: Vector, share: float) -> tuple[Predictor, Predictor]:
-    """y and e where e gets `share` of the steepness along βᵀx."""
-    if share == 0.0:
-        return LogisticPredictor(beta), LogisticPredictor(gamma)
-    return ProductPredictor(beta, 1.0 - share, gamma, 0.0), ProductPredictor(gamma, 1.0, beta, share)
+def _around(a: Rows, b: Rows) -> tuple[Rows, Rows]:
+    """The log-odds of the range of h where y and e are known apart: somewhat less, and somewhat more."""
+    hidden = hidden_log_odds(a, b)
+    return hidden - WIDER, hidden + WIDER
+
+
+def _moved(ends: tuple[Any, Any] | None, shift: float) -> tuple[Any, Any] | None:
+    return None if ends is None else (ends[0] + shift, ends[1] + shift)
+
+
+def _both(posterior: Predictor, propensity: Predictor, design: Design) -> tuple[Rows, Rows]:
+    """The log-odds of y and e; where both follow one label score, it is computed once."""
+    if isinstance(posterior, ScorePredictor) and isinstance(propensity, ScorePredictor):
+        t = posterior.score.of(design)
+        return posterior.split.posterior(t), posterior.split.propensity(t)
+    return posterior.log_odds(design), propensity.log_odds(design)
 
 
 def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, log_unknown: float) -> float:

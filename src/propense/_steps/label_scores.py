@@ -1,0 +1,336 @@
+"""One score per row of how likely a label is: learners fitted to the labels fold by fold, their log-odds averaged.
+
+A row of fit is scored by models that have not seen it; a new row by the mean of all of them. Equal weights are better
+than weights that fit the labels best: the labels reward whoever learns e as well, and y is what is wanted.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import get_tags
+
+from propense._designs import Design, Predictor, as_design, column_scales
+from propense._inputs.preparation import Preparation
+from propense._inputs.sample import Sample
+from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
+from propense._steps.learners import Learner
+from propense._steps.pair_curve import PairSettings, fit_pair_curve
+from propense._steps.predictors import LogisticPredictor
+
+__all__ = [
+    "LabelLearner",
+    "LabelScore",
+    "Member",
+    "ScoredRows",
+    "auto_learners",
+    "fit_label_score",
+    "given_learners",
+    "learnable",
+]
+
+LOGISTIC, BOOSTED, TREES, PAIR = "logistic regression", "boosted trees", "extra trees", "linear pair"
+
+# With fewer rows or labels than these, trees learn little but noise.
+_FEW_ROWS, _FEW_LABELS = 200, 30
+# Folds of a small table.
+_FEW_FOLDS = 3
+# The largest leaf of an extra tree is a third of √n; more rows than these are sampled for each tree.
+_LEAF, _TREE_ROWS = 3.0, 5000
+
+
+@dataclass(frozen=True)
+class LabelLearner:
+    """A way to learn the labels: our logistic regression (None) or a classifier, under a name.
+
+    `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns.
+    """
+
+    name: str
+    classifier: Any = None
+    plain: bool = False
+
+
+@dataclass(frozen=True)
+class Member:
+    """A learner fitted to the rows outside of each fold."""
+
+    name: str
+    plain: bool
+    predictors: tuple[Predictor, ...]
+
+    def log_odds(self, plain: Design, prepared: Design) -> Rows:
+        """The mean log-odds of its models."""
+        design = plain if self.plain else prepared
+        return sum(each.log_odds(design) for each in self.predictors) / len(self.predictors)
+
+
+@dataclass(frozen=True)
+class LabelScore:
+    """The score of any row: a weighted sum of the members' log-odds.
+
+    Attributes
+    ----------
+    members : tuple of Member
+    weights : ndarray of shape (n_members,)
+        What brings every member's log-odds to the same spread over the rows of fit.
+    constant : float
+        Makes the mean score of the rows of fit 0.
+    preparation : Preparation or None
+        What makes the columns finite and scaled; None if they are taken as they are.
+    columns : int ndarray or None
+        The columns in use; None means all.
+    """
+
+    members: tuple[Member, ...]
+    weights: Vector
+    constant: float
+    preparation: Preparation | None
+    columns: Index | None
+
+    def of(self, design: Design) -> Rows:
+        """The score of every row."""
+        plain, prepared = _both(design, self.columns, self.preparation)
+        parts = [
+            weight * member.log_odds(plain, prepared) for weight, member in zip(self.weights, self.members, strict=True)
+        ]
+        return sum(parts[1:], parts[0]) + self.constant
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """A label score, and the rows of fit scored by models that have not seen them.
+
+    Attributes
+    ----------
+    score : LabelScore
+    t : Rows
+        The score of every row of fit.
+    learned : dict of str to float
+        For each learner, the chance that it scores a labelled row above an unlabelled one.
+    evidence, alignment : float
+        Of a linear pair fitted to all rows, as in `Diagnosis`; 0 if none was fitted.
+    """
+
+    score: LabelScore
+    t: Any
+    learned: dict[str, float]
+    evidence: float
+    alignment: float
+
+
+def learnable(sample: Sample, cv: int) -> Sample:
+    """The sample with the columns that y may depend on, less those with hardly a cell in them."""
+    features, columns = sample.design.features, sample.class_columns
+    if not isinstance(features, np.ndarray):
+        return sample
+    # Boosting fails where a column is empty in all rows outside of a fold.
+    full = (~np.isnan(features)).sum(axis=0) >= 2 * cv
+    if full.all():
+        return sample
+    kept = np.flatnonzero(full) if columns is None else columns[full[columns]]
+    return replace(sample, class_columns=kept)
+
+
+def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
+    """The learners for a sample: linear and curved, as far as its size and storage allow."""
+    features, levels, columns = sample.design.features, sample.levels, sample.class_columns
+    if levels is not None and columns is not None:
+        levels = levels[columns]
+    n = sample.design.shape[0]
+    labels = int(as_float(sample.labelled).sum())
+    if library_of(features) in ("dask", "torch") or sp.issparse(features) or n < _FEW_ROWS or labels < _FEW_LABELS:
+        return [LabelLearner(LOGISTIC)]
+    boosted = HistGradientBoostingClassifier(
+        max_iter=80,
+        max_leaf_nodes=8,
+        learning_rate=0.05,
+        min_samples_leaf=20,
+        l2_regularization=5.0,
+        max_features=0.3,
+        early_stopping=False,
+        categorical_features=None if levels is None else np.flatnonzero(levels),
+        random_state=seed,
+    )
+    leaf = math.ceil(math.sqrt(min(n, _TREE_ROWS)) / _LEAF)
+    trees = ExtraTreesClassifier(
+        100,
+        min_samples_leaf=leaf,
+        bootstrap=n > _TREE_ROWS,
+        max_samples=_TREE_ROWS if n > _TREE_ROWS else None,
+        random_state=seed,
+    )
+    return [LabelLearner(LOGISTIC), LabelLearner(BOOSTED, boosted, plain=True), LabelLearner(TREES, trees, plain=True)]
+
+
+def given_learners(classifiers: Sequence[Any]) -> list[LabelLearner]:
+    """A learner for each classifier; those that take missing values get the columns as they are."""
+    names = [type(each).__name__ for each in classifiers]
+    return [
+        LabelLearner(
+            name if names.count(name) == 1 else f"{name} {place + 1}", each, plain=get_tags(each).input_tags.allow_nan
+        )
+        for place, (name, each) in enumerate(zip(names, classifiers, strict=True))
+    ]
+
+
+def fit_label_score(
+    sample: Sample,
+    learners: Sequence[LabelLearner],
+    *,
+    cv: int,
+    n_jobs: int | None,
+    seed: int,
+    pair: PairSettings | None,
+) -> ScoredRows:
+    """Fit every learner fold by fold.
+
+    With `pair`, a linear pair of y and e is fitted too. If the labels clearly show an e of its own, or its columns were
+    named, its y joins the learners: they cannot tell y from e, and it can.
+    """
+    design, columns, preparation = sample.design, sample.class_columns, None
+    if isinstance(design.features, np.ndarray):
+        chosen = design.features if columns is None else design.features[:, columns]
+        levels = np.zeros(design.shape[1] - 1, dtype=np.int64) if sample.levels is None else sample.levels
+        preparation = Preparation.fit(levels if columns is None else levels[columns], chosen, sample.weights)
+    plain, prepared = _both(design, columns, preparation)
+    held = list(_folds(sample, cv, seed))
+    jobs = [(learner, mask) for learner in learners for mask in held]
+    found = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_fit_one)(learner, sample, plain if learner.plain else prepared, mask) for learner, mask in jobs
+    )
+    groups = [found[first : first + len(held)] for first in range(0, len(found), len(held))]
+    members = [Member(each.name, each.plain, tuple(group)) for each, group in zip(learners, groups, strict=True)]
+    evidence = alignment = 0.0
+    own = None if pair is None else _pair_sample(sample, prepared, preparation)
+    if pair is not None and own is not None:
+        curve = fit_pair_curve(own, pair)
+        evidence, alignment = curve.evidence, curve.alignment(own)
+        if curve.is_strong or sample.propensity_columns is not None:
+            members.append(Member(PAIR, False, tuple(_fit_pair(own, pair, mask) for mask in held)))
+    raw = [_out_of_fold(member, plain, prepared, held) for member in members]
+    weights, constant, t = _combine(sample, members, raw)
+    learned = {member.name: _area(sample, each) for member, each in zip(members, raw, strict=True)}
+    score = LabelScore(tuple(members), weights, constant, preparation, columns)
+    return ScoredRows(score, t, learned, evidence, alignment)
+
+
+def _combine(sample: Sample, members: Sequence[Member], raw: Sequence[Any]) -> tuple[Vector, float, Any]:
+    """Weights that give the members the same spread, the constant, and the score of the rows: mean 0, spread 1.
+
+    A linear pair counts as much as all others together.
+    """
+    means = [sample.mean(each) for each in raw]
+    spreads = [math.sqrt(sample.mean((each - mean) ** 2)) for each, mean in zip(raw, means, strict=True)]
+    others = sum(member.name != PAIR for member in members)
+    # A learner that gives every row the same log-odds says nothing.
+    weights = np.array([1.0 / spread if spread > 1e-9 else 0.0 for spread in spreads])
+    weights *= [others if member.name == PAIR else 1.0 for member in members]
+    total = sum(weight * (each - mean) for weight, each, mean in zip(weights, raw, means, strict=True))
+    spread = math.sqrt(sample.mean(total**2))
+    scale = 1.0 / spread if spread > 1e-9 else 0.0
+    weights = weights * scale
+    return weights, -float(weights @ np.array(means)), sample.design.hold(total * scale)
+
+
+def _both(design: Design, columns: Index | None, preparation: Preparation | None) -> tuple[Design, Design]:
+    """The columns in use, as they are and prepared."""
+    plain = design if columns is None else design.columns(columns)
+    return plain, plain if preparation is None else as_design(preparation.transform(plain.features))
+
+
+def _folds(sample: Sample, cv: int, seed: int) -> Iterator[Any]:
+    """The masks of the rows held out, with as many labelled rows in each; None if no row can be held out.
+
+    Blocks and tensors are scored by the fit to all rows: a logistic regression of so many rows hardly fits its noise.
+    """
+    design = sample.design
+    if library_of(design.features) in ("dask", "torch"):
+        yield None
+        return
+    n, kinds = design.shape[0], as_float(sample.labelled).astype(np.int64)
+    if sample.negative is not None:
+        kinds = kinds + 2 * np.asarray(sample.negative)
+    labels, rest = int((kinds == 1).sum()), int((kinds != 1).sum())
+    most = _FEW_FOLDS if n < _FEW_ROWS or labels < _FEW_LABELS else cv
+    count = min(cv, most, labels, rest)
+    if count < 2:
+        yield None
+        return
+    if min(np.bincount(kinds)[np.unique(kinds)]) < count:
+        kinds = (kinds == 1).astype(np.int64)
+    for _, rows in StratifiedKFold(count, shuffle=True, random_state=seed).split(np.empty((n, 1)), kinds):
+        mask = np.zeros(n, dtype=bool)
+        mask[rows] = True
+        yield mask
+
+
+def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArray[np.bool_] | None) -> Predictor:
+    """A learner fitted to the labels of the rows that are not held out."""
+    labelled, weights = sample.labelled, sample.weights
+    if learner.classifier is not None:
+        if held is not None:
+            design, labelled = design.take(~held), labelled[~held]
+            weights = None if weights is None else weights[~held]
+        return Learner(learner.classifier).fit(design, labelled, weights)[0]
+    if held is not None:
+        weights = as_float(~held) if weights is None else weights * ~held
+    total = float(design.shape[0] if weights is None else weights.sum())
+    _, squares = column_scales(design, weights)
+    return Learner(ridge=math.sqrt(total) * squares).fit(design, labelled, weights)[0]
+
+
+def _pair_sample(sample: Sample, prepared: Design, preparation: Preparation | None) -> Sample | None:
+    """The prepared columns with e's among them; None where a pair has nothing to add to the learners."""
+    columns = sample.propensity_columns
+    if columns is not None:
+        if not len(columns) or sample.class_columns is not None:
+            # e is constant, or what y may depend on was named as well.
+            return None
+        if preparation is not None:
+            columns = np.flatnonzero(np.isin(preparation.sources, columns))
+    elif 2 * prepared.shape[1] >= prepared.shape[0]:
+        # So many slopes are never strong evidence.
+        return None
+    return replace(sample, design=prepared, propensity_columns=columns, class_columns=None, levels=None)
+
+
+def _fit_pair(sample: Sample, settings: PairSettings, held: NDArray[np.bool_] | None) -> Predictor:
+    part = sample if held is None else sample.subset(~held)
+    return LogisticPredictor(fit_pair_curve(part, settings).beta)
+
+
+def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any]) -> Any:
+    """The log-odds of every row by the model that has not seen it."""
+    design = plain if member.plain else prepared
+    if held[0] is None:
+        return design.hold(member.predictors[0].log_odds(design))
+    out = np.empty(design.shape[0])
+    for predictor, mask in zip(member.predictors, held, strict=True):
+        out[mask] = predictor.log_odds(design.take(mask))
+    return out
+
+
+def _area(sample: Sample, score: Any) -> float:
+    """The chance that a labelled row has a higher score than an unlabelled one, ties counted half; NaN for blocks."""
+    if library_of(score) == "dask":
+        return math.nan
+    score, labelled, weights = (sample.design.bring(each) for each in (score, sample.labelled, _weights(sample)))
+    order = np.argsort(score, kind="stable")
+    score, labelled, weights = score[order], labelled[order].astype(bool), weights[order]
+    starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)
+    own, rest = (np.add.reduceat(weights * each, starts) for each in (labelled, ~labelled))
+    below = np.cumsum(rest) - 0.5 * rest
+    total = float(own.sum() * rest.sum())
+    return float(own @ below) / total if total > 0.0 else 0.5
+
+
+def _weights(sample: Sample) -> Any:
+    return as_float(sample.labelled) * 0.0 + 1.0 if sample.weights is None else sample.weights
