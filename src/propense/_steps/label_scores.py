@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import get_tags
@@ -22,8 +23,8 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
 from propense._steps.learners import Learner
-from propense._steps.pair_curve import PairSettings, fit_pair_curve
-from propense._steps.predictors import LogisticPredictor
+from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor
 
 __all__ = [
     "LabelLearner",
@@ -214,7 +215,7 @@ def fit_label_score(
         curve = fit_pair_curve(own, pair)
         evidence, alignment = curve.evidence, curve.alignment(own)
         if curve.is_strong or sample.propensity_columns is not None:
-            members.append(Member(PAIR, False, tuple(_fit_pair(own, pair, mask) for mask in held)))
+            members.append(Member(PAIR, False, tuple(_fit_pair(own, pair, curve, mask) for mask in held)))
     raw = [_out_of_fold(member, plain, prepared, held) for member in members]
     weights, constant, t = _combine(sample, members, raw)
     learned = {member.name: _area(sample, each) for member, each in zip(members, raw, strict=True)}
@@ -279,7 +280,10 @@ def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArra
         if held is not None:
             design, labelled = design.take(~held), labelled[~held]
             weights = None if weights is None else weights[~held]
-        return Learner(learner.classifier).fit(design, labelled, weights)[0]
+        # Without weights where there are none: boosting looks for its bins several times as long with them.
+        if weights is not None or design.shape[1] == 1:
+            return Learner(learner.classifier).fit(design, labelled, weights)[0]
+        return ClassifierPredictor(clone(learner.classifier).fit(design.features, labelled.astype(np.int64)))
     if held is not None:
         weights = as_float(~held) if weights is None else weights * ~held
     total = float(design.shape[0] if weights is None else weights.sum())
@@ -302,9 +306,11 @@ def _pair_sample(sample: Sample, prepared: Design, preparation: Preparation | No
     return replace(sample, design=prepared, propensity_columns=columns, class_columns=None, levels=None)
 
 
-def _fit_pair(sample: Sample, settings: PairSettings, held: NDArray[np.bool_] | None) -> Predictor:
-    part = sample if held is None else sample.subset(~held)
-    return LogisticPredictor(fit_pair_curve(part, settings).beta)
+def _fit_pair(sample: Sample, settings: PairSettings, curve: PairCurve, held: NDArray[np.bool_] | None) -> Predictor:
+    """y of the pair that is fitted to the rows that are not held out, from the fit to all rows."""
+    if held is None:
+        return LogisticPredictor(curve.beta)
+    return LogisticPredictor(refit_pair(sample.subset(~held), settings, curve)[0])
 
 
 def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any]) -> Any:

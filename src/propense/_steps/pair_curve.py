@@ -16,7 +16,7 @@ from propense._solvers import Solution, newton
 from propense._steps.known_negatives import minimise
 from propense._steps.predictors import LogisticPredictor, ProductPredictor
 
-__all__ = ["PairCurve", "PairSettings", "climb_share", "fit_pair_curve", "pair_predictors", "pair_risk"]
+__all__ = ["PairCurve", "PairSettings", "climb_share", "fit_pair_curve", "pair_predictors", "refit_pair"]
 
 # e's share of the steepness along βᵀx is 2k⁴/(1 + 2k⁴), with k the height: close to 0 if the label curve levels off at
 # a half, two thirds if it rises to 1.
@@ -87,15 +87,23 @@ def fit_pair_curve(sample: Sample, settings: PairSettings) -> PairCurve:
     """The curve of the labels with e constant, then with e free from there."""
     columns, p = sample.propensity_columns, sample.design.shape[1]
     scales = column_scales(sample.design, sample.weights)
-    risk = pair_risk(sample, settings, scales, _NONE)
+    risk = _pair_risk(sample, settings, scales, _NONE)
     constant, log_unknown = minimise(sample, risk, _start(sample, settings, scales[1]), settings.solve)
     flat = risk.split(constant.coef)
     if columns is not None and not len(columns):
         return PairCurve(constant, constant, flat, *flat, 0, log_unknown)
-    risk = pair_risk(sample, settings, scales, columns)
+    risk = _pair_risk(sample, settings, scales, columns)
     free, log_unknown = minimise(sample, risk, risk.join(*flat), settings.solve)
     own = p if sample.class_columns is None else 1 + len(sample.class_columns)
     return PairCurve(constant, free, flat, *risk.split(free.coef), len(free.coef) - own - 1, log_unknown)
+
+
+def refit_pair(sample: Sample, settings: PairSettings, curve: PairCurve) -> tuple[Vector, Vector, float]:
+    """β, γ and log(1 − d) of some of the rows, from the fit to all of them."""
+    scales = column_scales(sample.design, sample.weights)
+    risk = _pair_risk(sample, settings, scales, sample.propensity_columns)
+    found, log_unknown = minimise(sample, risk, curve.free.coef, settings.solve)
+    return *risk.split(found.coef), log_unknown
 
 
 def _start(sample: Sample, settings: PairSettings, squares: Vector) -> Vector:
@@ -107,7 +115,9 @@ def _start(sample: Sample, settings: PairSettings, squares: Vector) -> Vector:
     return np.append(newton(naive, np.zeros(design.shape[1]), tol=_ROUGH, max_iter=settings.max_iter).coef, 0.0)
 
 
-def pair_risk(sample: Sample, settings: PairSettings, scales: tuple[Vector, Vector], columns: Index | None) -> PairRisk:
+def _pair_risk(
+    sample: Sample, settings: PairSettings, scales: tuple[Vector, Vector], columns: Index | None
+) -> PairRisk:
     """The risk of the labels, with e's slopes over `columns`; `scales` are the means and variances of all."""
     means, squares = scales
     own = sample.class_columns

@@ -18,7 +18,7 @@ import numpy as np
 from propense._designs import Design, as_design
 from propense._diagnostics.diagnosis import WIDER
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Rows, Vector, library_of, namespace
+from propense._maths.arrays import Rows, Vector, namespace
 from propense._maths.double_logistic import hidden_log_odds
 from propense._maths.logistic import log_odds_of_log, logit, sigmoid, softplus
 from propense._steps.label_scores import LabelScore
@@ -31,8 +31,8 @@ _ROWS, _SHRUNK = 50.0, 0.5
 # e's slope along the score is shrunk by this times √n.
 _SLOPE_RIDGE, _LEVEL_RIDGE = 3.0, 1.0
 _TOL, _ROUNDS = 1e-6, 500
-# The most rows that the bells are fitted to, of a sample that is not in this process's memory.
-_MOST_ROWS = 200_000
+# The most rows, roughly, that the bells are fitted to: more do not move them by what the readings differ.
+_MOST_ROWS = 20_000
 _NONE = np.empty(0, dtype=np.intp)
 
 
@@ -59,7 +59,7 @@ class Bells:
 def fit_bells(sample: Sample, t: Rows) -> Bells:
     """The bells by expectation and maximisation, with labels as likely as σ(g₀ + g₁·t) among the positives."""
     negative = sample.labelled & ~sample.labelled if sample.negative is None else sample.negative
-    step = math.ceil(sample.design.shape[0] / _MOST_ROWS) if library_of(t) == "dask" else 1
+    step = max(1, round(sample.design.shape[0] / _MOST_ROWS))
     t, labelled, known, weights = sample.gather(partial(_every, step), t, sample.labelled, negative)
     total = float(weights.sum())
     mean = float(weights @ t) / total

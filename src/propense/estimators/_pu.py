@@ -17,7 +17,7 @@ from propense._maths.arrays import Rows, as_float, namespace
 from propense._maths.double_logistic import hidden_log_odds, shift_class
 from propense._maths.logistic import logit, sigmoid
 from propense._solvers import SOLVERS
-from propense._steps.known_negatives import fit_complete, minimise
+from propense._steps.known_negatives import fit_complete
 from propense._steps.known_prior import ShiftedPredictor, shift_to
 from propense._steps.label_scores import ScoredRows, auto_learners, fit_label_score, given_learners, learnable
 from propense._steps.learners import Learner, fit_logistic
@@ -28,7 +28,7 @@ from propense._steps.pair_curve import (
     climb_share,
     fit_pair_curve,
     pair_predictors,
-    pair_risk,
+    refit_pair,
 )
 from propense._steps.predictors import Model, OutOfFold, certain
 from propense._steps.readings import ScorePredictor, Split, fit_split
@@ -430,9 +430,8 @@ class PUClassifier(BasePUClassifier):
             half = sample.subset(sample.design.send(mask))
             if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
-            risk = pair_risk(half, settings, column_scales(half.design, half.weights), half.propensity_columns)
-            found, log_unknown = minimise(half, risk, curve.free.coef, settings.solve)
-            posterior, propensity = pair_predictors(*risk.split(found.coef), share)
+            beta, gamma, log_unknown = refit_pair(half, settings, curve)
+            posterior, propensity = pair_predictors(beta, gamma, share)
             calls.append(sample.log_odds(posterior) > logit(_prior(half, posterior, propensity, log_unknown)))
         return sample.mean(as_float(calls[0] == calls[1]))
 
