@@ -79,6 +79,11 @@ def spoilt(description, key, value):
         ("pipeline", None),
         ("pipeline", {"class": "Naive"}),
         ("more", 1),
+        ("fitted_rows", 1),
+        ("fitted_rows", np.array([0.5])),
+        ("fitted_rows", np.array([2, 1])),
+        ("fitted_rows", np.array([1, 1])),
+        ("fitted_rows", np.array([[1]])),
     ],
 )
 def test_nonsense_is_no_model_of_a_table(description, key, value):

@@ -176,6 +176,7 @@ def score(
     say(f"{words}, about {done.positives - done.labelled:,.0f} of the others expected to be positive.")
     if fitted.label.column not in source.columns:
         say(f"The table has no column {fitted.label.column!r}, so every row is treated as unlabelled.")
+    say(*_fitted_rows(fitted, done.fitted))
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
         say(f"Note: {words}. They are treated as its most frequent category.")
@@ -295,6 +296,16 @@ def _load(path: Path) -> Any:
             f"{path} holds a {type(model).__name__}, not a model of a table. Use a file written by propense fit."
         )
     return model
+
+
+def _fitted_rows(model: Any, count: int | None) -> list[str]:
+    """A line on the rows that were used in the fit, whose scores are too certain, if there are any."""
+    if count is None:
+        return ["Note: Rows that were used in the fit cannot be recognised here. Their scores would be too certain."]
+    if not count:
+        return []
+    which = "have the same values as rows of the fit" if model.id is None else "were used in the fit"
+    return [f"Note: {count:,} of these rows {which}; their scores are too certain. To review them, use fit --list."]
 
 
 def _names(given: list[str], columns: list[str]) -> list[str]:

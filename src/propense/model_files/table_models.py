@@ -37,16 +37,22 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
         "columns": [(column.name, column.kind, list(column.levels)) for column in model.schema.columns],
         "preparation": preparation,
         "estimator": describe(model.estimator, "the estimator of this TableModel"),
+        "fitted_rows": model.fitted_rows,
     }
 
 
 def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> TableModel:
     """The model of its description."""
     preparation, estimator = table_parts(description)
-    if description.keys() - {"pipeline"} | {"preparation", "estimator"} != _KEYS or not _is_label(description["label"]):
+    keys = description.keys() - {"pipeline", "fitted_rows"} | {"preparation", "estimator"}
+    if keys != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
     if not (description["id"] is None or _is_text(description["id"])):
         raise ModelFileError("it holds a model of a table whose id is not a name")
+    # Earlier files do not have them.
+    rows = description.get("fitted_rows")
+    if not (rows is None or (is_array("i", None)(rows, 0) and (rows[1:] > rows[:-1]).all())):
+        raise ModelFileError("it holds a model of a table whose rows of fit are not sorted hashes")
     columns = description["columns"]
     if not are_kinds(columns, 0) or not columns or not all(_is_of_table(*column) for column in columns):
         raise ModelFileError("it holds a model of a table whose columns are not names, kinds and levels")
@@ -57,7 +63,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     width = len(columns if prepared is None else sources(prepared, schema))
     if not isinstance(method, BasePUClassifier) or method.n_features_in_ != width:
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
-    return TableModel(Label(*description["label"]), description["id"], schema, prepared, method)
+    return TableModel(Label(*description["label"]), description["id"], schema, prepared, method, rows)
 
 
 def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:

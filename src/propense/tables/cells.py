@@ -26,6 +26,7 @@ __all__ = [
     "looks_numeric",
     "naming_the_column",
     "normalise_decimals",
+    "row_ids",
     "take_rows",
     "with_points",
 ]
@@ -336,3 +337,10 @@ def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def row_ids(table: Any, column: str, where: str) -> NDArray[Any]:
+    """The names of the rows: the cells of a column, as text."""
+    cells = table.column(column)
+    with naming_the_column(cells, column, where):
+        return np.asarray(as_text(cells).fill_null("").to_pylist(), dtype=object)

@@ -16,7 +16,8 @@ from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest
-from propense.tables.cells import as_text, naming_the_column
+from propense.tables.cells import row_ids
+from propense.tables.fitted_rows import remember
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
 from propense.tables.model import Scores, TableModel, scores_of
@@ -24,7 +25,7 @@ from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fi
 from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
 
-__all__ = ["Counts", "TableFit", "fit_naive", "fit_table", "row_ids", "summarise_estimator", "summarise_fit"]
+__all__ = ["Counts", "TableFit", "fit_naive", "fit_table", "summarise_estimator", "summarise_fit"]
 
 
 @dataclass(frozen=True)
@@ -126,14 +127,8 @@ def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", 
     notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labelled)
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
     ids = None if chosen.id is None else row_ids(table, chosen.id, where)
+    model = replace(model, fitted_rows=remember(prepared.matrix, ids))
     return summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
-
-
-def row_ids(table: Any, column: str, where: str) -> NDArray[Any]:
-    """The names of the rows: the cells of a column, as text."""
-    cells = table.column(column)
-    with naming_the_column(cells, column, where):
-        return np.asarray(as_text(cells).fill_null("").to_pylist(), dtype=object)
 
 
 def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:

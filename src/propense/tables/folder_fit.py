@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.tables.cells import as_text, check_feature, check_readable, normalise_decimals, take_rows
-from propense.tables.fit import Counts, TableFit, fit_naive, row_ids, summarise_fit
+from propense.tables.cells import as_text, check_feature, check_readable, normalise_decimals, row_ids, take_rows
+from propense.tables.fit import Counts, TableFit, fit_naive, summarise_fit
 from propense.tables.folder import Piece, TableFolder, join_tables
 from propense.tables.labels import Label, read_label
 from propense.tables.model import TableModel

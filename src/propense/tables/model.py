@@ -42,6 +42,8 @@ class TableModel:
         How the columns become features. None if the method takes columns of every kind as they are.
     estimator : estimator
         The method, fitted to the features.
+    fitted_rows : int ndarray or None
+        Hashes of the ids of the rows of fit, sorted, or of their values if they have no ids; None if not remembered.
     """
 
     label: Label
@@ -49,6 +51,7 @@ class TableModel:
     schema: Schema
     preparation: Preparation | None
     estimator: BasePUClassifier
+    fitted_rows: NDArray[np.int64] | None = None
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
         """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""

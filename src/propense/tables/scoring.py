@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
-from propense.tables.cells import check_decimal, normalise_decimals, take_rows
+from propense.tables.cells import check_decimal, normalise_decimals, row_ids, take_rows
 from propense.tables.files import TableFile, TableWriter, need_arrow
+from propense.tables.fitted_rows import are_among, hash_ids, hash_values
 from propense.tables.model import ADDED, Scores, TableModel, scores_of
 
 __all__ = ["Scored", "score_file"]
@@ -36,6 +37,9 @@ class Scored:
     hits : float
         How many of the unlabelled rows written are expected to be positive.
     seconds : float
+    fitted : int or None
+        How many rows were used in the fit: they have the id, or else the values, of such a row. Their scores are too
+        certain. None if that is not known.
     new_levels : dict of str to int
         By column, the number of cells with a category, or an empty cell, that did not occur in the fit. They are
         treated as the most frequent category.
@@ -47,6 +51,7 @@ class Scored:
     listed: int
     hits: float
     seconds: float
+    fitted: int | None
     new_levels: dict[str, int]
 
 
@@ -87,7 +92,7 @@ def score_file(
     out = Path(out)
     _check(model, source, out, top, decimal)
     start = time.perf_counter()
-    rows = labelled = listed = 0
+    rows = labelled = listed = fitted = 0
     positives = hits = 0.0
     best = _Best(top) if top is not None else None
     new_levels: Counter[str] = Counter()
@@ -100,7 +105,9 @@ def score_file(
         for batch in source.batches():
             cells = normalise_decimals(batch, model.schema.names, decimal)
             read = model.schema.read(cells, str(source.path), rows)
-            new_levels.update(_new_levels(model, model.schema.encode(read)))
+            matrix = model.schema.encode(read)
+            new_levels.update(_new_levels(model, matrix))
+            fitted += _count_fitted(model, batch, matrix, str(source.path))
             # Where numbers are too large, one error says so.
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = scores_of(model.estimator, model.features_of(read))
@@ -121,7 +128,17 @@ def score_file(
         if best is not None:
             output.write(best.rows)
             listed, hits = best.rows.num_rows, float(best.hidden.sum())
-    return Scored(rows, labelled, positives, listed, hits, time.perf_counter() - start, dict(new_levels))
+    known_rows = model.fitted_rows is not None and (model.id is None or model.id in source.columns)
+    return Scored(
+        rows,
+        labelled,
+        positives,
+        listed,
+        hits,
+        time.perf_counter() - start,
+        fitted if known_rows else None,
+        dict(new_levels),
+    )
 
 
 class _Best:
@@ -175,6 +192,14 @@ def _labelled(model: TableModel, batch: Any, where: str, first_row: int) -> NDAr
     if model.label.column not in batch.schema.names:
         return np.zeros(batch.num_rows, dtype=bool)
     return model.label.read(batch.column(model.label.column), where, first_row)
+
+
+def _count_fitted(model: TableModel, batch: Any, matrix: NDArray[np.float64], where: str) -> int:
+    """How many rows are remembered as rows of the fit."""
+    if model.fitted_rows is None or (model.id is not None and model.id not in batch.schema.names):
+        return 0
+    hashes = hash_values(matrix) if model.id is None else hash_ids(row_ids(batch, model.id, where))
+    return int(are_among(model.fitted_rows, hashes).sum())
 
 
 def _new_levels(model: TableModel, matrix: NDArray[np.float64]) -> dict[str, int]:
