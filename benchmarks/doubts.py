@@ -106,13 +106,16 @@ CASES = {
 }
 
 CASES["readings_differ"] = Case(
-    PUClassifier(random_state=0), lambda seed: good(seed, propensity_coef=slopes(range(5), 3.4, -2.25))
+    PUClassifier(learners="linear", random_state=0),
+    lambda seed: good(seed, propensity_coef=slopes(range(5), 3.4, -2.25)),
 )
-CASES["halves_disagree"] = Case(PUClassifier(random_state=0), lambda seed: good(seed, 150, coef=slopes(range(5), 0.7)))
+CASES["halves_disagree"] = Case(
+    PUClassifier(learners="linear", random_state=0), lambda seed: good(seed, 150, coef=slopes(range(5), 0.7))
+)
 
 # Every method with its defaults, for the second table.
 METHODS = {
-    "PUClassifier": PUClassifier(random_state=0),
+    "PUClassifier": PUClassifier(learners="linear", random_state=0),
     "JERM": JERM(),
     "JERM, spy_quantile=0.1": JERM(spy_quantile=0.1),
     "TM": TM(),

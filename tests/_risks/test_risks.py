@@ -19,7 +19,7 @@ def X(rng):
 @pytest.fixture(
     params=[
         *("logistic", "soft logistic", "joint", "pair", "pair, ridges of their own", "pair, some columns"),
-        *("known joint", "known pair"),
+        *("pair, columns each", "known joint", "known pair"),
     ]
 )
 def make_risk(request, rng):
@@ -54,6 +54,16 @@ def make_risk(request, rng):
             weights=weights,
             ridge=ridge,
             propensity_ridge=2 * ridge,
+        ),
+        "pair, columns each": lambda design, weights=None, ridge=0.0: PairRisk(
+            design,
+            design.send(labelled),
+            columns=np.array([1, 3]),
+            class_columns=np.array([0, 3, 4]),
+            weights=weights,
+            ridge=ridge * np.arange(1.0, 4.0),
+            propensity_ridge=2 * ridge,
+            level=ridge * (3.0 - np.arange(design.shape[1])),
         ),
         "known joint": lambda design, weights=None, ridge=0.0: JointRisk(
             design,
@@ -171,6 +181,38 @@ def test_columns_left_out_of_the_propensity_are_zeros(design_kind, X, rng):
     np.testing.assert_array_equal(some.join(beta, gamma), theta)
     whole = all_columns.value_gradient(all_columns.join(beta, gamma))[0]
     assert some.value_gradient(theta)[0] == pytest.approx(whole, rel=1e-13)
+
+
+def test_columns_left_out_of_the_class_are_zeros(design_kind, X, rng):
+    design, own = design_kind(X), np.array([0, 3, 4])
+    labelled = design.send(rng.random(N) < 0.4)
+    some, all_columns = PairRisk(design, labelled, class_columns=own), PairRisk(design, labelled)
+    theta = rng.normal(size=4 + P + 1)
+    beta, gamma = some.split(theta)
+    np.testing.assert_array_equal(np.flatnonzero(beta), [0, 1, 4, 5])
+    np.testing.assert_array_equal(some.join(beta, gamma), theta)
+    value, gradient = all_columns.value_gradient(all_columns.join(beta, gamma))
+    assert some.value_gradient(theta)[0] == pytest.approx(value, rel=1e-13)
+    kept = np.append([0, 1, 4, 5], P + 1 + np.arange(P + 1))
+    np.testing.assert_allclose(some.gradient(theta), gradient[kept], atol=1e-10)
+    whole = all_columns.hessian(all_columns.join(beta, gamma))
+    np.testing.assert_allclose(some.hessian(theta), whole[np.ix_(kept, kept)], atol=1e-9)
+
+
+def test_the_same_columns_for_both_factors_are_a_design_of_these_columns(design_kind, X, rng):
+    own = np.array([0, 3, 4])
+    design, narrow = design_kind(X), design_kind(X[:, own])
+    labelled, weights = rng.random(N) < 0.4, rng.random(N)
+    ridges = {"ridge": np.array([0.5, 1.0, 2.0]), "propensity_ridge": 0.3}
+    wide, small = (
+        PairRisk(each, each.send(labelled), weights=each.send(weights), **ridges, **columns)
+        for each, columns in ((design, {"columns": own, "class_columns": own}), (narrow, {}))
+    )
+    theta = rng.normal(size=8)
+    assert wide.value_gradient(theta)[0] == pytest.approx(small.value_gradient(theta)[0], rel=1e-12)
+    np.testing.assert_allclose(wide.gradient(theta), small.gradient(theta), atol=1e-10)
+    np.testing.assert_allclose(wide.hessian(theta), small.hessian(theta), atol=1e-9)
+    np.testing.assert_allclose(wide.majorised_step(theta), small.majorised_step(theta), rtol=1e-8)
 
 
 def test_the_intercept_ridge_is_liblinears(X, rng):

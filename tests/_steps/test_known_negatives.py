@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch")
 dask_array = pytest.importorskip("dask.array")
 
 TAKING = {
-    "PUClassifier": PUClassifier(decision="posterior", random_state=0),
+    "PUClassifier": PUClassifier(learners="linear", decision="posterior", random_state=0),
     "Naive": Naive(),
     "SAREM": SAREM(),
     "LBE": LBE(),

@@ -1,4 +1,4 @@
-"""PUClassifier: its three ideas, each against a truth of its own, and what it says of itself."""
+"""PUClassifier(learners="linear"): the pair of y and e, each idea against a truth of its own, and what it says."""
 
 import math
 import warnings
@@ -25,6 +25,10 @@ WORLDS = {
 }
 
 
+def linear(**options):
+    return PUClassifier(learners="linear", **options)
+
+
 def world(name, n=2000, seed=0):
     return make_double_logistic(n, 10, random_state=seed, **WORLDS[name])
 
@@ -47,7 +51,7 @@ def penalised_risk(theta, X, s, ridge, shrinkage):
 
 def test_the_curve_minimises_the_penalised_risk(data):
     X, s = 3 * data.X[:, :4] + 1, data.labelled
-    model = PUClassifier(ridge=2.0, shrinkage=0.5, share=0.0).fit(X, s)
+    model = linear(ridge=2.0, shrinkage=0.5, share=0.0).fit(X, s)
     theta = np.concatenate([model.intercept_, model.coef_[0], model.propensity_intercept_, model.propensity_coef_[0]])
     found = minimize(penalised_risk, theta, args=(X, s, 2.0, 0.5), method="BFGS", options={"gtol": 1e-6})
     np.testing.assert_allclose(theta, found.x, atol=1e-4)
@@ -56,8 +60,8 @@ def test_the_curve_minimises_the_penalised_risk(data):
 
 def test_the_height_is_that_of_a_curve_with_a_constant_propensity(data):
     X, s = data.X[:, :3], data.labelled
-    free = PUClassifier().fit(X, s)
-    constant = PUClassifier(propensity_features=[]).fit(X, s)
+    free = linear().fit(X, s)
+    constant = linear(propensity_features=[]).fit(X, s)
     assert free.diagnosis_.height == pytest.approx(constant.predict_propensity(X[:1])[0], rel=1e-6)
     assert free.risk_path_[0] == pytest.approx(constant.risk_path_[-1], rel=1e-9)
     assert free.diagnosis_.evidence == pytest.approx(
@@ -68,7 +72,7 @@ def test_the_height_is_that_of_a_curve_with_a_constant_propensity(data):
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_sharing_leaves_the_chance_of_a_label_alone(data, share):
     X, s = data.X, data.labelled
-    whole, shared = (PUClassifier(share=each).fit(X, s) for each in (0.0, share))
+    whole, shared = (linear(share=each).fit(X, s) for each in (0.0, share))
     chances = [model.predict_proba(X)[:, 1] * model.predict_propensity(X) for model in (whole, shared)]
     np.testing.assert_allclose(chances[1], chances[0], rtol=1e-7)
     np.testing.assert_allclose(shared.predict_proba(X)[:, 1], whole.predict_proba(X)[:, 1] ** (1 - share), rtol=1e-7)
@@ -78,14 +82,14 @@ def test_sharing_leaves_the_chance_of_a_label_alone(data, share):
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_each_way_of_labelling_is_told_from_the_others(name):
-    found = [PUClassifier(random_state=0).fit(data.X, data.labelled) for data in (world(name, 4000, s) for s in (1, 2))]
+    found = [linear(random_state=0).fit(data.X, data.labelled) for data in (world(name, 4000, s) for s in (1, 2))]
     assert [model.diagnosis_.labelling for model in found] == [name, name]
     assert [model.diagnosis_.share == 0.0 for model in found] == [name in ("own features", "falling")] * 2
 
 
 def test_a_constant_propensity_is_the_height():
     data = world("constant", 20_000)
-    model = PUClassifier(random_state=0).fit(data.X, data.labelled)
+    model = linear(random_state=0).fit(data.X, data.labelled)
     assert model.diagnosis_.height == pytest.approx(expit(-0.4), abs=0.03)
     assert model.prior_ == pytest.approx(data.positive.mean(), abs=0.05)
 
@@ -97,7 +101,7 @@ def test_it_holds_in_both_worlds(name):
     scores = {"pu": [], "jerm": [], "em": []}
     for seed in range(3):
         data, fresh = world(name, 2000, seed), world(name, 20_000, 100 + seed)
-        for key, model in (("pu", PUClassifier(random_state=0)), ("jerm", JERM()), ("em", SAREM())):
+        for key, model in (("pu", linear(random_state=0)), ("jerm", JERM()), ("em", SAREM())):
             model.fit(data.X, data.labelled)
             scores[key].append(balanced_accuracy_score(fresh.positive, model.predict(fresh.X)))
     means = {key: np.mean(each) for key, each in scores.items()}
@@ -107,7 +111,7 @@ def test_it_holds_in_both_worlds(name):
 def test_units_and_places_of_columns_do_not_matter(data):
     X, s = data.X, data.labelled
     moved = X * np.array([1e-3, 1, 10, 100, 1, 1, 2, 1, 1, 1e4]) + np.arange(10)
-    models = [PUClassifier(random_state=0).fit(each, s) for each in (X, moved)]
+    models = [linear(random_state=0).fit(each, s) for each in (X, moved)]
     np.testing.assert_allclose(models[1].predict_proba(moved), models[0].predict_proba(X), atol=1e-6)
     np.testing.assert_allclose(models[1].predict_propensity(moved), models[0].predict_propensity(X), atol=1e-6)
     assert models[1].diagnosis_.stability == models[0].diagnosis_.stability
@@ -115,20 +119,20 @@ def test_units_and_places_of_columns_do_not_matter(data):
 
 def test_constant_columns_are_no_obstacle(data):
     X = np.column_stack([data.X[:, :3], np.full(600, 7.0), np.zeros(600)])
-    with_them, without = (PUClassifier(random_state=0).fit(each, data.labelled) for each in (X, X[:, :3]))
+    with_them, without = (linear(random_state=0).fit(each, data.labelled) for each in (X, X[:, :3]))
     np.testing.assert_allclose(with_them.predict_proba(X), without.predict_proba(X[:, :3]), atol=0.02)
 
 
 def test_named_columns_share_nothing_and_are_not_shrunk(data):
     X, s = data.X, data.labelled
-    named, everything = PUClassifier(propensity_features=[5, 6]).fit(X, s), PUClassifier().fit(X, s)
+    named, everything = linear(propensity_features=[5, 6]).fit(X, s), linear().fit(X, s)
     assert named.diagnosis_.share == 0.0
     assert not named.propensity_coef_[0, [0, 1, 2, 3, 4, 7, 8, 9]].any()
     assert np.abs(named.propensity_coef_[0, 5:7]).sum() > np.abs(everything.propensity_coef_[0, 5:7]).sum()
 
 
 def test_only_the_stability_is_random(data):
-    models = [PUClassifier(random_state=seed).fit(data.X, data.labelled) for seed in (0, 0, 1)]
+    models = [linear(random_state=seed).fit(data.X, data.labelled) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(models[0].predict_proba(data.X), models[2].predict_proba(data.X))
     assert models[0].diagnosis_ == models[1].diagnosis_
     assert models[0].diagnosis_ != models[2].diagnosis_
@@ -137,13 +141,13 @@ def test_only_the_stability_is_random(data):
 def test_one_label_leaves_the_stability_unknown(data):
     s = np.zeros(600, dtype=int)
     s[np.argmax(data.posterior)] = 1
-    model = PUClassifier(random_state=0).fit(data.X, s)
+    model = linear(random_state=0).fit(data.X, s)
     assert math.isnan(model.diagnosis_.stability)
     assert "halves" not in str(model.diagnosis_)
 
 
 def test_the_words_say_the_numbers(data):
-    found = PUClassifier(random_state=0).fit(data.X, data.labelled).diagnosis_
+    found = linear(random_state=0).fit(data.X, data.labelled).diagnosis_
     text = str(found)
     assert f"{found.priors['shared']:.1%}" in text
     assert f"{found.stability:.1%}" in text
@@ -181,7 +185,7 @@ def test_known_negatives_do_no_harm(count):
     data, fresh = world("class score"), world("class score", 20_000, 1)
     scores = [
         balanced_accuracy_score(
-            fresh.positive, PUClassifier(random_state=0).fit(data.X, data.labelled, **known).predict(fresh.X)
+            fresh.positive, linear(random_state=0).fit(data.X, data.labelled, **known).predict(fresh.X)
         )
         for known in ({}, {"known_negative": known_negatives(data, count)})
     ]
@@ -193,13 +197,13 @@ def test_halves_may_lack_what_the_whole_has(data):
     negative = ~data.labelled
     negative[np.flatnonzero(negative)[0]] = False
     for seed in range(4):
-        model = PUClassifier(random_state=seed).fit(data.X, data.labelled, known_negative=negative)
+        model = linear(random_state=seed).fit(data.X, data.labelled, known_negative=negative)
         assert math.isnan(model.diagnosis_.stability)
 
 
 def test_where_every_class_is_known_it_is_a_regression_in_the_columns_units(data):
     X = data.X * 0.01
-    models = [PUClassifier().fit(each, data.labelled, known_negative=~data.labelled) for each in (X, data.X)]
+    models = [linear().fit(each, data.labelled, known_negative=~data.labelled) for each in (X, data.X)]
     np.testing.assert_allclose(models[0].coef_ * 0.01, models[1].coef_, rtol=1e-6)
     assert models[0].doubts_ == ()
     assert len(models[0].risk_path_) == 2
@@ -208,4 +212,4 @@ def test_where_every_class_is_known_it_is_a_regression_in_the_columns_units(data
 
 def test_constant_columns_have_no_direction():
     s = np.arange(97) < 30
-    assert PUClassifier(random_state=0).fit(np.full((97, 3), 3.3), s).diagnosis_.alignment == 0.0
+    assert linear(random_state=0).fit(np.full((97, 3), 3.3), s).diagnosis_.alignment == 0.0
