@@ -41,7 +41,7 @@ class HostReader:
         if sp.issparse(X) and not tags.sparse:
             raise InvalidFeatures(
                 f"X is sparse, but a classifier inside this {type(estimator).__name__} accepts only dense features. "
-                "Pass X.toarray(), or another estimator or propensity_estimator."
+                "Pass X.toarray(), or a classifier that accepts sparse features."
             )
         if sp.issparse(X):
             # Before scikit-learn converts X: SciPy's compiled code trusts the indices.

@@ -15,6 +15,7 @@ __all__ = [
     "Choice",
     "ClassifierOption",
     "Count",
+    "Jobs",
     "LearnersOption",
     "Number",
     "Option",
@@ -81,6 +82,18 @@ class Count:
 
     def __str__(self) -> str:
         return f"a whole number from {self.low} to {self.high}" + (" or None" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """What joblib accepts as `n_jobs`."""
+
+    def allows(self, value: Any) -> bool:
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return value is None or (whole and int(value) != 0)
+
+    def __str__(self) -> str:
+        return "None or a whole number other than 0; -1 means as many as there are processors"
 
 
 @dataclass(frozen=True)

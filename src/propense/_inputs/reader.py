@@ -124,6 +124,7 @@ def invalid_entries(
 
 def refuse_classifiers(estimator: Any, why: str) -> None:
     """Raise if the method has classifiers inside, which cannot read X."""
-    for name in ("estimator", "propensity_estimator"):
-        if getattr(estimator, name, None) is not None:
+    for name in ("estimator", "propensity_estimator", "learners"):
+        # Learners that are chosen by a name are chosen for X.
+        if not isinstance(getattr(estimator, name, None), str | None):
             raise InvalidOption(f"{type(estimator).__name__}({name}=…): {why}")

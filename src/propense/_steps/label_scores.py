@@ -7,6 +7,7 @@ than weights that fit the labels best: the labels reward whoever learns e as wel
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
 from propense._steps.learners import Learner
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
 
 __all__ = [
     "LabelLearner",
@@ -45,6 +46,8 @@ _FEW_ROWS, _FEW_LABELS = 200, 30
 _FEW_FOLDS = 3
 # The largest leaf of an extra tree is a third of √n; more rows than these are sampled for each tree.
 _LEAF, _TREE_ROWS = 3.0, 5000
+# The most rows of blocks, roughly, that an area is computed from.
+_AREA_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,17 @@ class LabelScore:
 
     def of(self, design: Design) -> Rows:
         """The score of every row."""
+        if self.preparation is not None and not isinstance(design.features, np.ndarray):
+            # Fitted to rows in memory, and so are its classifiers.
+            return from_dense_rows(design, self._of_dense)
         plain, prepared = _both(design, self.columns, self.preparation)
         parts = [
             weight * member.log_odds(plain, prepared) for weight, member in zip(self.weights, self.members, strict=True)
         ]
         return sum(parts[1:], parts[0]) + self.constant
+
+    def _of_dense(self, features: NDArray[np.floating]) -> Vector:
+        return np.asarray(self.of(as_design(features)))
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,7 @@ def learnable(sample: Sample, cv: int) -> Sample:
     if not isinstance(features, np.ndarray):
         return sample
     # Boosting fails where a column is empty in all rows outside of a fold.
-    full = (~np.isnan(features)).sum(axis=0) >= 2 * cv
+    full = (~np.isnan(features)).sum(axis=0) >= min(2 * cv, len(features) / 2)
     if full.all():
         return sample
     kept = np.flatnonzero(full) if columns is None else columns[full[columns]]
@@ -325,10 +334,12 @@ def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any
 
 
 def _area(sample: Sample, score: Any) -> float:
-    """The chance that a labelled row has a higher score than an unlabelled one, ties counted half; NaN for blocks."""
-    if library_of(score) == "dask":
-        return math.nan
-    score, labelled, weights = (sample.design.bring(each) for each in (score, sample.labelled, _weights(sample)))
+    """The chance that a labelled row has a higher score than an unlabelled one, ties counted half.
+
+    Of blocks, from every k-th row, where there are many.
+    """
+    step = math.ceil(sample.design.shape[0] / _AREA_ROWS) if library_of(score) == "dask" else 1
+    score, labelled, weights = sample.gather(partial(_every, step), score, sample.labelled)
     order = np.argsort(score, kind="stable")
     score, labelled, weights = score[order], labelled[order].astype(bool), weights[order]
     starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)
@@ -338,5 +349,5 @@ def _area(sample: Sample, score: Any) -> float:
     return float(own @ below) / total if total > 0.0 else 0.5
 
 
-def _weights(sample: Sample) -> Any:
-    return as_float(sample.labelled) * 0.0 + 1.0 if sample.weights is None else sample.weights
+def _every(step: int, *rows: Rows) -> list[Rows]:
+    return [each[::step] for each in rows]

@@ -4,15 +4,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from propense._designs import Design, as_design, column_scales
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Index, Rows, Vector
+from propense._maths.arrays import Index, Rows, Vector, library_of, namespace
 from propense._risks import PairRisk
 from propense._solvers import Solution
 from propense._steps.known_negatives import minimise
 from propense._steps.pair_curve import PairSettings
+from propense._steps.predictors import from_dense_rows
 
 __all__ = ["NamedPredictor", "fit_named"]
 
@@ -26,7 +29,12 @@ class NamedPredictor:
     coef: Vector
 
     def log_odds(self, design: Design) -> Rows:
-        return _prepared(design.columns(self.columns), self.preparation).matvec(self.coef)
+        part = design.columns(self.columns)
+        return part.matvec(self.coef) if self.preparation is None else from_dense_rows(part, self._of_dense)
+
+    def _of_dense(self, features: NDArray[np.floating]) -> Vector:
+        assert self.preparation is not None
+        return np.asarray(as_design(self.preparation.transform(features)).matvec(self.coef))
 
 
 def fit_named(
@@ -39,9 +47,8 @@ def fit_named(
     if isinstance(part.features, np.ndarray):
         levels = np.zeros(len(columns), dtype=np.int64) if sample.levels is None else sample.levels[columns]
         preparation = Preparation.fit(levels, part.features, sample.weights)
-    named = _prepared(part, preparation)
-    features = named.features
-    design = as_design(np.column_stack([t, features]))
+    features = part.features if preparation is None else preparation.transform(part.features)
+    design = as_design(_beside(features, t[:, np.newaxis]))
     _, squares = column_scales(design, sample.weights)
     risk = PairRisk(
         design,
@@ -54,7 +61,7 @@ def fit_named(
         level=np.append(1.0, column_scales(design, sample.weights)[0]),
     )
     own = replace(sample, design=design, propensity_columns=None, levels=None, class_columns=None)
-    start = np.zeros(2 + named.shape[1])
+    start = np.zeros(1 + design.shape[1])
     start[1] = 1.0
     found, log_unknown = minimise(own, risk, start, settings.solve)
     beta, gamma = risk.split(found.coef)
@@ -62,5 +69,11 @@ def fit_named(
     return (float(beta[0]), float(beta[1])), NamedPredictor(columns, preparation, coef), found, log_unknown
 
 
-def _prepared(design: Design, preparation: Preparation | None) -> Design:
-    return design if preparation is None else as_design(preparation.transform(design.features))
+def _beside(features: Any, t: Any) -> Any:
+    """A matrix of the score, a column, and the features, wherever they are."""
+    if library_of(features) == "dask":
+        chunks = features.chunks[0], (1 + features.shape[1],)
+        return features.map_blocks(_beside, t, dtype=np.float64, chunks=chunks, meta=features._meta)
+    return (
+        sp.hstack([t, features], format="csr") if sp.issparse(features) else namespace(features).hstack([t, features])
+    )

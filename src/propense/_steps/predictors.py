@@ -1,13 +1,17 @@
 """Predictors: functions from rows to log-odds, of being positive or labelled if positive; and the Model of both."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from propense._designs import Design, Predictor
 from propense._diagnostics.doubts import Doubt
-from propense._maths.arrays import Index, Rows, Vector, library_of
+from propense._maths.arrays import Index, Rows, Vector, library_of, to_host
 from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
 
 __all__ = [
@@ -18,6 +22,7 @@ __all__ = [
     "ProductPredictor",
     "RootPredictor",
     "certain",
+    "from_dense_rows",
     "log_chance",
     "logistic_pair",
 ]
@@ -106,6 +111,18 @@ class Model:
     kept: dict[str, Any] = field(default_factory=dict)
     # What models that have not seen them say of the rows of fit; None if y and e have seen them.
     rows: OutOfFold | None = None
+
+
+def from_dense_rows(design: Design, function: Callable[[NDArray[np.floating]], Vector]) -> Rows:
+    """A function of dense NumPy rows for the rows of any design: block by block if it has blocks."""
+    features = design.features
+    if library_of(features) == "dask":
+        return features.map_blocks(partial(_of_dense, function), drop_axis=1, meta=np.empty(0))
+    return design.send(_of_dense(function, features))
+
+
+def _of_dense(function: Callable[[NDArray[np.floating]], Vector], features: Any) -> Vector:
+    return function(features.toarray() if sp.issparse(features) else to_host(features))
 
 
 def logistic_pair(pair: tuple[Predictor, Predictor] | None) -> tuple[Vector, Vector] | None:

@@ -63,7 +63,8 @@ def fit_bells(sample: Sample, t: Rows) -> Bells:
     t, labelled, known, weights = sample.gather(partial(_every, step), t, sample.labelled, negative)
     total = float(weights.sum())
     mean = float(weights @ t) / total
-    spread = float(weights @ (t - mean) ** 2) / total
+    # The spread is 1, or 0 if nothing was learned.
+    spread = float(weights @ (t - mean) ** 2) / total or 1.0
     own = weights * labelled
     share = float(own.sum()) / total
     centres = np.array([own @ t, (weights - own) @ t]) / (total * np.array([share, 1.0 - share]))

@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 
 from propense._designs import Design, Predictor, as_design, column_scales
 from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, WIDER, Diagnosis, widened
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
-from propense._inputs.options import Choice, Count, LearnersOption, Number, Option, PriorOption, Seed
+from propense._inputs.options import Choice, Count, Jobs, LearnersOption, Number, Option, PriorOption, Seed
 from propense._inputs.sample import Sample, read_features
 from propense._maths.arrays import Rows, as_float, namespace
 from propense._maths.double_logistic import hidden_log_odds, shift_class
@@ -170,6 +170,7 @@ class PUClassifier(BasePUClassifier):
         "solver": Choice(tuple(SOLVERS)),
         "tol": Number(0.0),
         "max_iter": Count(),
+        "n_jobs": Jobs(),
         "random_state": Seed(),
     }
 
@@ -237,6 +238,12 @@ class PUClassifier(BasePUClassifier):
             inner = self._posterior
             return shift_class(*_both(inner.posterior, inner.propensity, design), inner.shift)
         return _both(self._posterior, self._propensity, design)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if not isinstance(self.learners, str) and self._options["learners"].allows(self.learners):
+            tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in self.learners)
+        return tags
 
     def _takes_mixed_columns(self) -> bool:
         return not self._is_linear()

@@ -1,0 +1,241 @@
+"""Label scores: out of fold for the rows of fit, the mean of the fold models for others, each by its definition."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from conftest import missing, tensor
+from propense._designs import as_design
+from propense._inputs.sample import Sample
+from propense._maths.arrays import to_host
+from propense._solvers import newton
+from propense._steps import label_scores
+from propense._steps.label_scores import (
+    LabelLearner,
+    auto_learners,
+    fit_label_score,
+    given_learners,
+    learnable,
+)
+from propense._steps.pair_curve import PairSettings, fit_pair_curve
+
+SETTINGS = PairSettings(1.0, 1.0, lambda risk, start: newton(risk, start, tol=1e-8, max_iter=200), 200)
+
+
+@pytest.fixture
+def problem(rng):
+    positive = rng.random(240) < 0.4
+    X = rng.normal(size=(240, 3)) + np.outer(positive, [2.0, -1.0, 0.0])
+    return X, positive & (rng.random(240) < 0.5)
+
+
+def score(X, s, learners, *, cv=4, pair=None, n_jobs=None, weights=None, **more):
+    sample = Sample(as_design(X), s, weights, None, **more)
+    return fit_label_score(sample, learners, cv=cv, n_jobs=n_jobs, seed=0, pair=pair)
+
+
+def by_hand(X, s, make, *, cv=4):
+    """Out-of-fold log-odds, and those of the mean of the fold models for other rows."""
+    out, models = np.empty(len(s)), []
+    for rest, held in StratifiedKFold(cv, shuffle=True, random_state=0).split(X, s):
+        models.append(make().fit(X[rest], s[rest]))
+        out[held] = log_odds(models[-1], X[held])
+    return out, models
+
+
+def log_odds(model, X):
+    chances = model.predict_log_proba(X)
+    return chances[:, 1] - chances[:, 0]
+
+
+class Memory(KNeighborsClassifier):
+    """Remembers every row of fit."""
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y)
+
+
+def test_a_learner_that_remembers_every_row_does_not_know_a_row_of_its_own(rng):
+    X, s = rng.normal(size=(300, 2)), rng.random(300) < 0.3
+    found = score(X, s, given_learners([Memory(1)]), cv=5)
+    assert roc_auc_score(s, Memory(1).fit(X, s).predict_proba(X)[:, 1]) == 1.0
+    assert roc_auc_score(s, found.t) < 0.6
+    assert found.learned["Memory"] == pytest.approx(roc_auc_score(s, found.t), abs=1e-12)
+
+
+def test_scores_are_the_mean_of_log_odds_of_the_same_spread(problem, rng):
+    X, s = problem
+    found = score(X, s, given_learners([GaussianNB(), LogisticRegression()]))
+    Z, fresh = StandardScaler().fit_transform(X), rng.normal(size=(50, 3))
+    ours, new = np.zeros(len(s)), np.zeros(50)
+    for make in (GaussianNB, LogisticRegression):
+        out, models = by_hand(Z, s, make)
+        rows = StandardScaler().fit(X).transform(fresh)
+        ours += (out - out.mean()) / out.std()
+        new += (np.mean([log_odds(each, rows) for each in models], axis=0) - out.mean()) / out.std()
+        assert found.learned[make.__name__] == pytest.approx(roc_auc_score(s, out), abs=1e-12)
+    np.testing.assert_allclose(found.t, ours / ours.std(), atol=1e-9)
+    np.testing.assert_allclose(found.score.of(as_design(fresh)), new / ours.std(), atol=1e-9)
+
+
+def test_our_logistic_regression_is_scikit_learns(problem):
+    X, s = problem
+    found = score(X, s, [LabelLearner("logistic regression")])
+    out = np.empty(len(s))
+    for rest, held in StratifiedKFold(4, shuffle=True, random_state=0).split(X, s):
+        scaler = StandardScaler().fit(X[rest])
+        model = LogisticRegression(C=1 / math.sqrt(len(rest)), tol=1e-10).fit(scaler.transform(X[rest]), s[rest])
+        out[held] = model.decision_function(scaler.transform(X[held]))
+    np.testing.assert_allclose(found.t, (out - out.mean()) / out.std(), atol=1e-5)
+
+
+def test_how_many_run_at_a_time_changes_no_bit(problem):
+    X, s = problem
+    learners = [LabelLearner("ours"), *given_learners([DecisionTreeClassifier(max_depth=3, random_state=0)])]
+    one, two = (score(X, s, learners, n_jobs=jobs, pair=SETTINGS) for jobs in (None, 2))
+    np.testing.assert_array_equal(one.t, two.t)
+    np.testing.assert_array_equal(one.score.of(as_design(X)), two.score.of(as_design(X)))
+
+
+def test_a_learner_that_says_the_same_of_every_row_has_no_say(problem):
+    X, s = problem
+    constant = GaussianNB(priors=[0.5, 0.5], var_smoothing=1e300)
+    both, one = (
+        score(X, s, given_learners(each)) for each in ([LogisticRegression(), constant], [LogisticRegression()])
+    )
+    assert both.score.weights[1] == 0.0
+    np.testing.assert_allclose(both.t, one.t, atol=1e-9)
+
+
+def test_where_nothing_is_learned_every_score_is_0():
+    s = np.arange(40) < 10
+    for cv in (2, 5):
+        found = score(np.full((40, 2), 3.3), s, [LabelLearner("ours")], cv=cv)
+        assert np.isfinite(found.t).all()
+    one = np.arange(40) < 1
+    assert not score(np.full((40, 2), 3.3), one, [LabelLearner("ours")]).t.any()
+
+
+@pytest.mark.parametrize(("n", "labels", "folds"), [(240, 60, 4), (150, 60, 3), (240, 20, 3), (240, 2, 2), (240, 1, 1)])
+def test_small_tables_have_fewer_folds(rng, n, labels, folds):
+    X, s = rng.normal(size=(n, 2)), np.arange(n) < labels
+    found = score(X, s, [LabelLearner("ours")])
+    assert len(found.score.members[0].predictors) == folds
+
+
+def test_every_fold_has_its_share_of_the_labels_and_of_the_known_negatives(problem):
+    X, s = problem
+    negative = ~s & (X[:, 0] < 0)
+    sample = Sample(as_design(X), s, None, None, negative=negative)
+    held = list(label_scores._folds(sample, 4, 0))
+    np.testing.assert_array_equal(np.sum(held, axis=0), 1)
+    for rows in (s, negative):
+        counts = [int((mask & rows).sum()) for mask in held]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_areas_are_scikit_learns_with_ties_and_weights(rng):
+    t, s = rng.integers(0, 5, size=200).astype(float), rng.random(200) < 0.4
+    weights = rng.random(200)
+    sample = Sample(as_design(t[:, np.newaxis]), s, weights, None)
+    assert label_scores._area(sample, t) == pytest.approx(roc_auc_score(s, t, sample_weight=weights), abs=1e-12)
+
+
+def test_a_pair_with_strong_evidence_counts_as_much_as_all_others(rng):
+    X = rng.normal(size=(1500, 4))
+    s = (rng.random(1500) < 1 / (1 + np.exp(-3 * X[:, 0]))) & (rng.random(1500) < 1 / (1 + np.exp(-3 * X[:, 1])))
+    learners = [LabelLearner("ours"), *given_learners([GaussianNB()])]
+    without, found = (score(X, s, learners, pair=each) for each in (None, SETTINGS))
+    assert (without.evidence, without.alignment) == (0.0, 0.0)
+    assert found.evidence > 10
+    names = [member.name for member in found.score.members]
+    assert names == ["ours", "GaussianNB", "linear pair"]
+    scores = [member.log_odds(*[as_design(found.score.preparation.transform(X))] * 2) for member in found.score.members]
+    spreads = found.score.weights * np.array([each.std() for each in scores])
+    assert spreads[2] == pytest.approx(2 * spreads[0], rel=0.05)
+    # The labels depend on both columns alike; y of the pair far more on one of them.
+    labels, y = (np.mean([each.coef for each in found.score.members[place].predictors], axis=0) for place in (0, 2))
+    assert abs(labels[2] / labels[1]) > 0.8
+    assert abs(y[2] / y[1]) < 0.5
+    whole = Sample(as_design(found.score.preparation.transform(X)), s, None, None)
+    assert found.evidence == pytest.approx(fit_pair_curve(whole, SETTINGS).evidence, rel=1e-6)
+
+
+def test_only_the_columns_of_the_class_are_learned_from(problem, rng):
+    X, s = problem
+    learners = [LabelLearner("ours"), *given_learners([DecisionTreeClassifier(max_depth=3, random_state=0)])]
+    chosen = score(X, s, learners, class_columns=np.array([0, 2]))
+    narrow = score(X[:, [0, 2]], s, learners)
+    np.testing.assert_array_equal(chosen.t, narrow.t)
+    moved = X.copy()
+    moved[:, 1] = rng.normal(size=len(X))
+    np.testing.assert_array_equal(chosen.score.of(as_design(moved)), chosen.score.of(as_design(X)))
+
+
+def test_columns_with_hardly_a_cell_are_left_out(rng):
+    X = rng.normal(size=(100, 3))
+    X[9:, 1] = np.nan
+    sample = Sample(as_design(X), X[:, 0] > 1, None, None)
+    assert learnable(sample, 5).class_columns.tolist() == [0, 2]
+    assert learnable(replace(sample, class_columns=np.array([1, 2])), 5).class_columns.tolist() == [2]
+    assert learnable(sample, 4) is sample
+    # Of a few rows, all cells are not few.
+    assert learnable(Sample(as_design(X[:4]), X[:4, 0] > 0, None, None), 5).class_columns is None
+
+
+def test_learners_are_named_once_each():
+    names = [each.name for each in given_learners([GaussianNB(), LogisticRegression(), GaussianNB()])]
+    assert names == ["GaussianNB 1", "LogisticRegression", "GaussianNB 3"]
+
+
+@pytest.mark.parametrize(("n", "labels", "count"), [(200, 30, 3), (199, 30, 1), (200, 29, 1)])
+def test_trees_need_rows_and_labels(rng, n, labels, count):
+    X = rng.normal(size=(n, 2))
+    sample = Sample(as_design(X), np.arange(n) < labels, None, None)
+    assert len(auto_learners(sample, 0)) == count
+    assert len(auto_learners(replace(sample, design=as_design(sp.csr_array(X))), 0)) == 1
+
+
+def blocks(X):
+    return pytest.importorskip("dask.array").from_array(X, chunks=(70, 3))
+
+
+ELSEWHERE = {"sparse": sp.csr_array, "torch": tensor, "dask": blocks}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=missing(name)) for name in ELSEWHERE])
+def elsewhere(request):
+    return ELSEWHERE[request.param]
+
+
+def test_a_score_fitted_in_memory_is_the_same_elsewhere(problem, elsewhere):
+    X, s = problem
+    learners = [LabelLearner("ours"), *given_learners([DecisionTreeClassifier(max_depth=3, random_state=0)])]
+    found = score(X, s, learners)
+    there = found.score.of(as_design(elsewhere(X)))
+    np.testing.assert_allclose(to_host(there), found.score.of(as_design(X)), atol=1e-12)
+
+
+def test_our_logistic_regression_is_the_same_elsewhere(problem, elsewhere, monkeypatch):
+    X, s = problem
+    if elsewhere is not sp.csr_array:
+        # Tensors and blocks are scored by the fit to all rows.
+        monkeypatch.setattr(label_scores, "_folds", lambda *_: iter([None]))
+    here = score(X, s, [LabelLearner("ours")], pair=SETTINGS)
+    design = as_design(elsewhere(X))
+    sample = Sample(design, design.send(s), None, None)
+    there = fit_label_score(sample, [LabelLearner("ours")], cv=4, n_jobs=None, seed=0, pair=SETTINGS)
+    np.testing.assert_allclose(to_host(there.t), here.t, atol=1e-6)
+    np.testing.assert_allclose(there.score.of(as_design(X)), here.score.of(as_design(X)), atol=1e-6)
+    assert there.learned == pytest.approx(here.learned)
+    assert there.evidence == pytest.approx(here.evidence, abs=1e-4)
