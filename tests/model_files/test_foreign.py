@@ -6,12 +6,15 @@ import json
 import os
 import sys
 import zipfile
+import zlib
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 import skops.io
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
@@ -349,6 +352,34 @@ def boosted(**changes):
     return model
 
 
+# Two categories and a number; the categories come first inside.
+_PLACES = np.arange(len(X))
+LEVELS = np.column_stack([X[:, 0], _PLACES % 4, np.where(_PLACES % 5, _PLACES % 3, np.nan)])
+
+
+def with_categories(**changes):
+    """Boosted trees whose first split is by a category."""
+    model = HistGradientBoostingClassifier(categorical_features=[1, 2], max_iter=2, min_samples_leaf=2)
+    model.fit(LEVELS, LEVELS[:, 1] > 1)
+    nodes = model._predictors[1][0].nodes
+    assert nodes["is_categorical"][0]
+    for name, value in changes.items():
+        nodes[name][0] = value
+    return model
+
+
+def with_mapper(**attributes):
+    model = with_categories()
+    with_attributes(model._bin_mapper, **attributes)
+    return model
+
+
+def with_sets(sets):
+    model = with_categories()
+    model._predictors[0][0].raw_left_cat_bitsets = sets
+    return model
+
+
 def forest():
     model = RandomForestClassifier(2, random_state=0).fit(X, Y)
     model.estimators_[1] = grown(feature=40)
@@ -402,6 +433,16 @@ UNSOUND = {
     "a negative feature of a boosted tree": lambda: boosted(feature_idx=-1),
     "a category in a boosted tree": lambda: boosted(is_categorical=1),
     "more features of a boosted tree": lambda: with_attributes(boosted(), n_features_in_=2),
+    "a set of levels that is not there": lambda: with_categories(bitset_idx=1),
+    "sets of other levels": lambda: with_sets(np.zeros((1, 7), dtype=np.uint32)),
+    "sets of other numbers": lambda: with_sets(np.zeros((1, 8), dtype=np.uint64)),
+    "no sets of levels": lambda: with_sets(np.zeros((0, 8), dtype=np.uint32)),
+    "a number split by levels": lambda: with_categories(feature_idx=2),
+    "numbers for categories": lambda: with_mapper(is_categorical_=np.zeros(3, dtype=np.uint8)),
+    "categories for numbers": lambda: with_mapper(is_categorical_=np.ones(3, dtype=np.uint8)),
+    "levels that are not 0, 1, …": lambda: with_mapper(
+        bin_thresholds_=[np.array([0.0, 1e9]), *with_categories()._bin_mapper.bin_thresholds_[1:]]
+    ),
     "no column for a category": lambda: with_attributes(coded(), _n_features_outs=[2, 2]),
     "columns without a category": lambda: with_attributes(coded(), _n_features_outs=[2, 9]),
     "groups that are not there": lambda: with_attributes(
@@ -459,3 +500,78 @@ def test_functions_that_are_not_in_the_list_are_not_written(function):
         match=r"this holds .*, which a model file may not contain\. The documentation of propense.save lists",
     ):
         foreign.dump(FunctionTransformer(function), "this")
+
+
+def test_boosted_trees_with_categories_come_back():
+    model = with_categories()
+    again = foreign.load(foreign.dump(model, "it"))
+    rows = np.vstack([LEVELS, [[0.0, np.nan, np.nan], [9.0, 7.0, -1.0]]])
+    assert again.predict_proba(rows).tobytes() == model.predict_proba(rows).tobytes()
+    frame = pd.DataFrame(rows)
+    assert again.predict_proba(frame).tobytes() == model.predict_proba(frame).tobytes()
+    refitted = clone(again).fit(LEVELS, LEVELS[:, 1] > 1)
+    assert refitted.predict_proba(rows).tobytes() == model.predict_proba(rows).tobytes()
+    with pytest.raises(ValueError, match="features"):
+        again.predict_proba(rows[:, :2])
+
+
+def test_boosted_trees_with_categories_that_are_words_are_refused_by_name():
+    words = pd.DataFrame({"a": pd.Categorical(["x", "y"] * 20), "b": np.arange(40.0)})
+    model = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2).fit(words, np.arange(40) > 20)
+    with pytest.raises(ModelFileError, match=r"this holds sklearn\.utils\.validation\.check_array"):
+        foreign.dump(model, "this")
+
+
+WRONG_CATEGORIES = {
+    "something else": StandardScaler(),
+    "words": [np.array(["a", "b"])] * 2,
+    "one column of them": [np.array([0.0, 1.0])],
+    "none in a column": [np.array([0.0]), np.array([])],
+    "too many": [np.array([0.0]), np.arange(257.0)],
+    "not in order": [np.array([1.0, 0.0]), np.array([0.0])],
+    "twice": [np.array([1.0, 1.0]), np.array([0.0])],
+    "in two dimensions": [np.zeros((1, 1)), np.array([0.0])],
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CATEGORIES)
+def test_categories_that_boosted_trees_do_not_have_are_refused(name, monkeypatch):
+    model = with_categories()
+    monkeypatch.setattr(foreign, "_has_categories", lambda boosting: False)
+    data = foreign.dump(with_attributes(model, _preprocessor=WRONG_CATEGORIES[name]), "it")
+    with pytest.raises(ModelFileError, match="it holds boosted trees with"):
+        foreign.load(data)
+
+
+def test_several_objects_are_deflated_and_come_back():
+    forests = [RandomForestClassifier(20, random_state=seed).fit(X, Y) for seed in range(3)]
+    data = foreign.dump_together(forests, "it")
+    assert len(data) < len(foreign.dump(forests, "it")) / 4
+    again = foreign.load_together(data)
+    for one, other in zip(forests, again, strict=True):
+        assert one.predict_proba(X).tobytes() == other.predict_proba(X).tobytes()
+    np.testing.assert_array_equal(foreign.load_together(foreign.dump([X], "it"))[0], X)
+
+
+def as_bytes(data):
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("tail", [b"", b"more"])
+def test_deflated_bytes_that_would_fill_the_memory_are_refused(watched, tail):
+    bomb = as_bytes(zlib.compress(bytes(10**9 // 4)) + tail)
+    with watched(), pytest.raises(ModelFileError, match=r"larger than .* inflated"):
+        foreign.load_together(bomb)
+
+
+def test_damaged_deflated_bytes_are_refused():
+    data = foreign.dump_together([StandardScaler().fit(X)] * 20, "it")
+    for wrong in (data[:-1], data[:100], np.append(data, data[:1]), as_bytes(b"text")):
+        with pytest.raises(ModelFileError, match=r"deflated|inflated"):
+            foreign.load_together(wrong)
+
+
+def test_what_would_be_too_large_when_inflated_is_not_deflated():
+    zeros = foreign.dump_together([np.zeros(10**6)], "it")
+    assert len(zeros) > 8 * 10**6
+    np.testing.assert_array_equal(foreign.load_together(zeros)[0], np.zeros(10**6))

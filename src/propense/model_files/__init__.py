@@ -43,12 +43,14 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
 
     Notes
     -----
-    The steps of a pipeline, and classifiers inside an estimator (``estimator``, ``propensity_estimator``), are written
-    by skops: ``pip install 'propense[files]'``. You can save scikit-learn's usual transformers, column selectors and
-    text vectorizers; logistic regression, naive Bayes, neural networks, trees, forests and histogram-based boosting
-    (without categorical features); and functions of NumPy, SciPy and scikit-learn that only compute. Anything else,
-    such as your own functions and classes, is refused by name. Load such a file with the version of scikit-learn that
-    wrote it.
+    The steps of a pipeline, classifiers inside an estimator (``estimator``, ``propensity_estimator``) and the learners
+    of a `PUClassifier`, other than its own logistic regression, are written by skops:
+    ``pip install 'propense[files]'``. You can save scikit-learn's usual transformers, column selectors and text
+    vectorizers; logistic regression, naive Bayes, neural networks, trees, forests and histogram-based boosting; and
+    functions of NumPy, SciPy and scikit-learn that only compute. Anything else, such as your own functions and classes,
+    is refused by name. Load such a file with the version of scikit-learn that wrote it.
+
+    What a `PUClassifier` says of the rows of fit (``oof_posterior_`` and the like) is not in the file.
 
     Columns given as a range, a set or an index of pandas come back as a list.
 

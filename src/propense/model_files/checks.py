@@ -11,6 +11,7 @@ from propense.errors import ModelFileError
 from propense.estimators._description import Check, is_array
 
 __all__ = [
+    "LARGEST",
     "are_kinds",
     "check_facts",
     "is_columns",
@@ -20,6 +21,10 @@ __all__ = [
     "is_truth",
     "is_whole",
 ]
+
+
+# The largest coefficient of a file: sums of larger ones would be infinite, and their differences not a number.
+LARGEST = 1e300
 
 
 def check_facts(facts: Any, expected: dict[str, Check], optional: dict[str, Check], what: str) -> int:

@@ -88,10 +88,7 @@ def summarise(description: Any) -> dict[str, Any]:
                 first = next(each for _, each in first["parameters"]["steps"] if isinstance(each, dict))
             count, names = first["fitted"]["n_features_in_"], first["fitted"].get("feature_names_in_")
         doubts = [str(message) for _, message in last["fitted"].get("doubts_", ())]
-        shown = {
-            name: each["text"] if isinstance(each, dict) and "skops" in each else each
-            for name, each in last["parameters"].items()
-        }
+        shown = {name: _shown(each) for name, each in last["parameters"].items()}
         names = None if names is None else [str(name) for name in names]
     except (KeyError, TypeError, IndexError, StopIteration, ValueError, AttributeError):
         raise ModelFileError("it does not hold a model") from None
@@ -101,6 +98,13 @@ def summarise(description: Any) -> dict[str, Any]:
         raise ModelFileError("it holds a model without features")
     facts = {"method": last["class"], "parameters": shown, "steps": steps, "doubts": doubts}
     return {**facts, "n_features": count, "feature_names": names}
+
+
+def _shown(value: Any) -> Any:
+    """A parameter as `inspect` shows it: a classifier, or each of several, by its text."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_shown, value))
+    return value["text"] if isinstance(value, dict) and "skops" in value else value
 
 
 def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:

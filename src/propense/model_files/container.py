@@ -1,4 +1,4 @@
-"""The file of a model: a header and raw arrays, nothing compressed, no code, with a digest at the end.
+"""The file of a model: a header and raw arrays, no code, with a digest at the end.
 
 ::
 
@@ -14,6 +14,7 @@ import json
 import math
 import stat
 import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,7 +31,9 @@ __all__ = [
     "FORMAT",
     "Contents",
     "check_memory",
+    "deflate",
     "from_bytes",
+    "inflate",
     "read_file",
     "to_bytes",
     "write_file",
@@ -49,6 +52,8 @@ _DIGEST = hashlib.sha256().digest_size
 _MOST_DIMENSIONS = 8
 # The memory that values may take whose size a file only announces: this much, and so many bytes for each of its own.
 _ALLOWANCE, _PER_BYTE = 1 << 20, 32
+# What is deflated may be larger by this factor, and the allowance: trees are by 3 to 10.
+_MOST_INFLATED = 16
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,24 @@ def check_memory(announced: int, size: int) -> None:
     most = _ALLOWANCE + _PER_BYTE * size
     if announced > most:
         raise ModelFileError(f"its arrays would take {announced} bytes; in a file of {size} bytes they may take {most}")
+
+
+def deflate(data: bytes) -> bytes:
+    """The bytes deflated, unless they would be too large to be inflated again."""
+    small = zlib.compress(data)
+    return small if len(data) <= _ALLOWANCE + _MOST_INFLATED * len(small) else data
+
+
+def inflate(data: bytes) -> bytes:
+    """The bytes inflated, if they are not larger than deflated bytes may be."""
+    reader, most = zlib.decompressobj(), _ALLOWANCE + _MOST_INFLATED * len(data)
+    try:
+        out = reader.decompress(data, most)
+    except zlib.error:
+        raise ModelFileError("it holds bytes that cannot be inflated") from None
+    if not reader.eof or reader.unused_data:
+        raise ModelFileError(f"it holds {len(data)} deflated bytes that are cut off, or larger than {most} inflated")
+    return out
 
 
 def read_file(path: Path) -> bytes:

@@ -1,28 +1,26 @@
 """The fitted values of a method as plain values, and a method restored from them."""
 
-import math
-from dataclasses import asdict, is_dataclass
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propense._designs import Predictor
 from propense._diagnostics.doubts import Doubt
-from propense._inputs.columns import Column
+from propense._inputs.columns import Column, level_counts
 from propense._inputs.options import check_options
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor, RootPredictor
 from propense.errors import ModelFileError
-from propense.estimators import BasePUClassifier, known_methods
+from propense.estimators import BasePUClassifier, PUClassifier, known_methods
 from propense.estimators._description import Check, is_array
 from propense.estimators._methods import class_path, is_ours
 from propense.model_files.checks import are_kinds, check_facts, is_columns, is_real, is_truth, is_whole
 from propense.model_files.foreign import build_inner, describe_inner
+from propense.model_files.predictors import OPTIONAL, PREDICTORS, build_predictors, describe_predictors
 
 __all__ = ["make_method", "method_classes", "method_facts", "method_parameters", "restore_method"]
 
-_INNER = ("estimator", "propensity_estimator")
-_PREDICTORS = ("posterior", "propensity")
+# Parameters that are a classifier or a list of them, and those that are columns.
+_INNER = ("estimator", "propensity_estimator", "learners")
+_COLUMNS = ("class_features", "propensity_features")
 
 
 def _are_classes(value: Any, p: int) -> bool:
@@ -53,10 +51,6 @@ _EVERY: dict[str, Check] = {
     "prior_": _is_prior,
     "label_frequency_": is_real,
 }
-# The largest coefficient of a file: sums of larger ones would be infinite, and their differences not a number.
-_LARGEST = 1e300
-# The predictors that a file may hold.
-_KINDS = (LogisticPredictor, ProductPredictor, RootPredictor)
 
 
 def method_classes() -> dict[str, type[BasePUClassifier]]:
@@ -86,18 +80,35 @@ def method_parameters(model: BasePUClassifier, where: str) -> dict[str, Any]:
     """Its constructor arguments: columns in another container than a list as a list, classifiers as their bytes."""
     parameters = model.get_params(deep=False)
     for name in _INNER:
-        if parameters.get(name) is not None:
-            parameters[name] = describe_inner(parameters[name], f"the {name} of {where}")
-    columns = parameters.get("propensity_features")
-    if columns is not None and not isinstance(columns, list | tuple | np.ndarray):
-        parameters["propensity_features"] = list(columns)
+        if name in parameters:
+            parameters[name] = _describe_inner(parameters[name], f"the {name} of {where}")
+    for name in _COLUMNS:
+        columns = parameters.get(name)
+        if columns is not None and not isinstance(columns, list | tuple | np.ndarray):
+            parameters[name] = list(columns)
     return dict(parameters)
+
+
+def _describe_inner(value: Any, where: str) -> Any:
+    """A classifier, or each of several; None and names are what they are."""
+    if isinstance(value, list | tuple):
+        return type(value)(describe_inner(each, where) for each in value)
+    return value if value is None or isinstance(value, str) else describe_inner(value, where)
 
 
 def make_method(made: type[BasePUClassifier], parameters: dict[str, Any]) -> BasePUClassifier:
     """An estimator with these arguments, the classifiers among them built."""
-    inner = {name: build_inner(parameters[name]) for name in _INNER if parameters.get(name) is not None}
+    if made is PUClassifier:
+        # y and e were linear before it had learners.
+        parameters = {"learners": "linear", **parameters}
+    inner = {name: _build_inner(parameters[name]) for name in _INNER if name in parameters}
     return made(**{**parameters, **inner})
+
+
+def _build_inner(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(build_inner, value))
+    return value if value is None or isinstance(value, str) else build_inner(value)
 
 
 def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
@@ -109,7 +120,8 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
         facts["columns"] = [(column.name, column.kind, list(column.levels)) for column in model._columns]
     facts["doubts_"] = tuple((doubt.kind, doubt.message) for doubt in model.doubts_)
     known = {*facts, *model.get_params(deep=False)}
-    foreign = [name for name in vars(model) if not name.startswith("_") and name not in known]
+    # Answers for the rows of fit are not part of the model.
+    foreign = [name for name in vars(model) if not name.startswith(("_", "oof_")) and name not in known]
     if foreign:
         raise ModelFileError(
             f"{where} has an attribute {foreign[0]!r} that its class does not save, so it would be lost. Delete it, "
@@ -118,18 +130,7 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
     for name, what in model.description.keeps.items():
         if is_dataclass(what):
             facts[name] = asdict(facts[name])
-    for name in _PREDICTORS:
-        facts[name] = _predictor_facts(getattr(model, f"_{name}"), name, where)
-    return facts
-
-
-def _predictor_facts(predictor: Predictor, name: str, where: str) -> dict[str, Any]:
-    if type(predictor) in _KINDS:
-        return vars(predictor).copy()
-    if isinstance(predictor, ClassifierPredictor):
-        inner = describe_inner(predictor.classifier, f"the {name} of {where}")
-        return {"classifier": inner, "columns": predictor.columns}
-    raise ModelFileError(f"the {name} of {where} is a {type(predictor).__name__}, which cannot be saved")
+    return {**facts, **describe_predictors(model._posterior, model._propensity, where)}
 
 
 def restore_method(model: BasePUClassifier, facts: Any) -> None:
@@ -139,68 +140,41 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
         # A solver of earlier versions, with the same answers.
         model.set_params(solver="newton")
     check_options(model, model._options)
-    columns = getattr(model, "propensity_features", None)
-    if not (columns is None or is_columns(columns, 0)):
-        raise ModelFileError(f"propensity_features of {what} is not a list of columns")
-    expected = {**_expected(type(model)), **dict.fromkeys(_PREDICTORS, _is_table)}
+    for name in _COLUMNS:
+        columns = getattr(model, name, None)
+        if not (columns is None or is_columns(columns, 0)):
+            raise ModelFileError(f"{name} of {what} is not a list of columns")
+    expected = {**_expected(type(model)), **dict.fromkeys(PREDICTORS, _is_table)}
     # Files of the first version have no doubts, and only fits to mixed columns have kinds.
-    p = check_facts(facts, expected, {"doubts_": _are_doubts, "columns": are_kinds}, what)
+    optional = {"doubts_": _are_doubts, "columns": are_kinds, **OPTIONAL}
+    facts = _with_defaults(model, facts)
+    p = check_facts(facts, expected, optional, what)
     model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
-    for name, value in facts.items():
-        if name in _PREDICTORS:
-            setattr(model, f"_{name}", _restore_predictor(type(model), name, value, p))
-        elif name == "columns":
-            model._columns = tuple(Column(each, kind, tuple(levels)) for each, kind, levels in value)
-        elif name != "doubts_":
-            made: Any = model.description.keeps.get(name)
-            setattr(model, name, made(**value) if isinstance(made, type) and is_dataclass(made) else value)
+    if "columns" in facts:
+        model._columns = tuple(Column(each, kind, tuple(levels)) for each, kind, levels in facts["columns"])
+    levels = None if model._columns is None else level_counts(model._columns)
+    model._posterior, model._propensity = build_predictors(facts, p, levels, what)
+    for name in facts.keys() - {"doubts_", "columns", *PREDICTORS, *OPTIONAL}:
+        value, made = facts[name], model.description.keeps.get(name)
+        setattr(model, name, made(**value) if isinstance(made, type) and is_dataclass(made) else value)
+
+
+def _with_defaults(model: BasePUClassifier, facts: Any) -> Any:
+    """The facts with what earlier versions did not keep, where what is kept has a default for it."""
+    if not isinstance(facts, dict):
+        return facts
+    kept = {name: made for name, made in model.description.keeps.items() if is_dataclass(made)}
+    return {
+        name: {**_defaults(kept[name]), **value} if name in kept and isinstance(value, dict) else value
+        for name, value in facts.items()
+    }
+
+
+def _defaults(made: Any) -> dict[str, Any]:
+    """The fields of a dataclass that have a default, each with it."""
+    plain = {each.name: each.default for each in fields(made) if each.default is not MISSING}
+    return plain | {each.name: each.default_factory() for each in fields(made) if each.default_factory is not MISSING}
 
 
 def _is_table(value: Any, p: int) -> bool:
     return isinstance(value, dict)
-
-
-def _restore_predictor(made: type, name: str, facts: dict[str, Any], p: int) -> Predictor:
-    """The predictor of its p coefficients and an intercept, or of its classifier."""
-    if "classifier" in facts:
-        return _restore_classifier(name, facts, p)
-    kind: Any = next((kind for kind in _KINDS if kind.__dataclass_fields__.keys() == facts.keys()), None)
-    sets: list[Any] = [facts.get(each) for each in ("coef", "other") if each in facts]
-    if kind is None or not all(is_array("f", p + 1)(coef, p) for coef in sets):
-        raise ModelFileError(f"the {name} of {made.__name__} does not have {p + 1} coefficients")
-    logistic = kind is LogisticPredictor
-    if not all(_will_do(coef, certain=name == "propensity" and logistic) for coef in sets):
-        raise ModelFileError(
-            f"the {name} of {made.__name__} has coefficients that are not finite, or beyond {_LARGEST:g}"
-        )
-    arrays = {each: np.asarray(facts[each], dtype=np.float64) for each in facts if each in ("coef", "other")}
-    numbers = {each: value for each, value in facts.items() if each not in arrays}
-    wrong = [each for each, value in numbers.items() if type(value) is not float or not _may_be(each, value)]
-    if wrong:
-        raise ModelFileError(f"the {name} of {made.__name__} has no valid {wrong[0].replace('_', ' ')}")
-    predictor: Predictor = kind(**arrays, **numbers)
-    return predictor
-
-
-def _restore_classifier(name: str, facts: dict[str, Any], p: int) -> Predictor:
-    """The predictor of a classifier with the classes 0 and 1, fitted to the columns that it is given."""
-    columns, classifier = facts.get("columns"), build_inner(facts["classifier"])
-    chosen = columns is None or (is_array("iu", None)(columns, p) and all(0 <= place < p for place in columns))
-    if facts.keys() != {"classifier", "columns"} or not chosen or not hasattr(classifier, "predict_proba"):
-        raise ModelFileError(f"the {name} is not a classifier of {p} features or some of them")
-    width = p if columns is None else len(columns)
-    if not np.array_equal(classifier.classes_, [0, 1]) or classifier.n_features_in_ != width:
-        raise ModelFileError(f"the {name} is a classifier with classes other than 0 and 1, or for other features")
-    return ClassifierPredictor(classifier, columns)
-
-
-def _will_do(coef: NDArray[np.float64], *, certain: bool) -> bool:
-    """Whether scores can be computed from them; e(x) = 1 has the intercept +inf and no slopes."""
-    if certain and coef[0] == math.inf:
-        return not coef[1:].any()
-    return bool((np.abs(coef) <= _LARGEST).all())
-
-
-def _may_be(name: str, value: float) -> bool:
-    """Whether a predictor may have this number; powers are shares."""
-    return 0 <= value <= 1 if name.endswith("power") else math.isfinite(value)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from propense._inputs.preparation import Preparation
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import is_array
 from propense.model_files.checks import are_kinds
+from propense.model_files.preparations import build_preparation, describe_preparation
 from propense.tables import Column, Label, Schema, TableModel
 from propense.tables.model import sources
 
@@ -26,16 +26,12 @@ def is_table(description: Any) -> bool:
 
 def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, Any]]) -> dict[str, Any]:
     """A model of a table in plain values."""
-    # The numbers of levels are in the columns.
-    preparation = None
-    if model.preparation is not None:
-        preparation = {name: value for name, value in vars(model.preparation).items() if name != "levels"}
     return {
         "class": TABLE,
         "label": (model.label.column, model.label.positive, model.label.negative),
         "id": model.id,
         "columns": [(column.name, column.kind, list(column.levels)) for column in model.schema.columns],
-        "preparation": preparation,
+        "preparation": describe_preparation(model.preparation),
         "estimator": describe(model.estimator, "the estimator of this TableModel"),
         "fitted_rows": model.fitted_rows,
     }
@@ -59,7 +55,9 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
     method = build(estimator)
     mixed = preparation is None and isinstance(method, BasePUClassifier) and method._takes_mixed_columns()
-    prepared = None if mixed else _build_preparation(schema, preparation)
+    prepared = (
+        None if mixed else build_preparation(schema.level_counts, len(columns), preparation, "a model of a table")
+    )
     width = len(columns if prepared is None else sources(prepared, schema))
     if not isinstance(method, BasePUClassifier) or method.n_features_in_ != width:
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
@@ -82,21 +80,6 @@ def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:
     return {
         name: facts.get(old, np.empty(0, int if name == "marked" else float)) for name, old in names.items()
     }, estimator
-
-
-def _build_preparation(schema: Schema, facts: Any) -> Preparation:
-    levels = schema.level_counts
-    if not isinstance(facts, dict) or facts.keys() != {"medians", "marked", "means", "scales"}:
-        raise ModelFileError("it holds a model of a table without a preparation of its columns")
-    numbers, marked = int((levels == 0).sum()), facts["marked"]
-    whole = is_array("iu", None)(marked, 0) and all(0 <= j < numbers for j in marked)
-    lengths = {"medians": numbers, "means": numbers + len(marked), "scales": numbers + len(marked)} if whole else {}
-    right = [
-        is_array("f", length)(facts[name], 0) and np.isfinite(facts[name]).all() for name, length in lengths.items()
-    ]
-    if not right or not all(right) or not (facts["scales"] > 0).all():
-        raise ModelFileError("it holds a model of a table whose preparation does not match its columns")
-    return Preparation(levels, **facts)
 
 
 def _is_label(label: Any) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from propense.errors import ModelFileError
 
-__all__ = ["announced", "check_schema", "trusted_names"]
+__all__ = ["announced", "check_schema", "names_in"]
 
 _ESTIMATORS = {
     "sklearn.calibration": "CalibratedClassifierCV _CalibratedClassifier _SigmoidCalibration",
@@ -98,9 +98,19 @@ def _places() -> dict[tuple[str, str], tuple[str, str]]:
     return places
 
 
-def trusted_names() -> list[str]:
-    """The public names of everything in the list."""
-    return sorted({".".join(place) for place in _places().values()})
+def names_in(schema: Any) -> list[str]:
+    """The names in a checked schema, all of them of the list; skops goes through them for every node."""
+    names = set()
+    rest = [schema]
+    while rest:
+        node = rest.pop()
+        if isinstance(node, dict):
+            if "__loader__" in node:
+                names.add(f"{node['__module__']}.{node['__class__']}")
+            rest += node.values()
+        elif isinstance(node, list):
+            rest += node
+    return sorted(names)
 
 
 def check_schema(schema: Any, members: dict[str, bytes]) -> Any:

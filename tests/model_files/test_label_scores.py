@@ -1,0 +1,361 @@
+"""A PUClassifier with label scores comes back from a file to the bit; a file with forged numbers is refused."""
+
+import copy
+import datetime as dt
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+from command import call
+from propense import PUClassifier, load, save
+from propense.errors import MissingExtra, ModelFileError
+from propense.model_files import foreign, inspect
+from propense.model_files.codec import build_model, describe_model
+from propense.tables import TableFile, fit_table
+
+N = 400
+SCORES = ("decision_function", "predict_proba", "predict", "predict_propensity", "predict_hidden")
+FEW = (
+    LogisticRegression(),
+    HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5),
+    ExtraTreesClassifier(3, max_depth=3, random_state=0),
+)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "age": np.where(rng.random(N) < 0.1, np.nan, rng.normal(50, 10, N)),
+            "ward": pd.Series(rng.choice(["north", "south", "west", None], N), dtype=object),
+            "grade": pd.Categorical(rng.choice(["a", "b", "c"], N)),
+            "smoker": rng.choice([True, False, None], N),
+            "admitted": [dt.date(2020, 1, 1) + dt.timedelta(days=int(k)) for k in rng.integers(0, 90, N)],
+            "dose": rng.normal(size=N),
+            "nothing": [None] * N,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def labels(frame):
+    positive = frame["dose"].to_numpy() + (frame["ward"] == "south") + 0.3 * (frame["grade"] == "b") > 0.5
+    return (positive & (np.random.default_rng(6).random(N) < 0.6)).astype(int)
+
+
+@pytest.fixture(scope="module")
+def numbers(frame):
+    return np.column_stack([frame["dose"], frame["age"].fillna(50), frame["ward"] == "south"]).astype(float)
+
+
+@pytest.fixture(scope="module")
+def auto(frame, labels):
+    return PUClassifier(random_state=0).fit(frame, labels)
+
+
+@pytest.fixture(scope="module")
+def small(frame, labels):
+    """The same kind of model, with few trees."""
+    return PUClassifier(learners=[clone(each) for each in FEW[1:]], cv=2, random_state=0).fit(frame, labels)
+
+
+def kept(model, tmp_path):
+    save(model, tmp_path / "m.propense")
+    return load(tmp_path / "m.propense")
+
+
+def assert_same(one, other, X):
+    for name in SCORES:
+        assert getattr(one, name)(X).tobytes() == getattr(other, name)(X).tobytes(), name
+    assert repr(one.diagnosis_) == repr(other.diagnosis_)
+    assert one.doubts_ == other.doubts_
+
+
+@pytest.mark.slow
+def test_a_fit_to_a_mixed_frame_comes_back_to_the_bit(auto, frame, labels, tmp_path):
+    again = kept(auto, tmp_path)
+    rows = frame.copy()
+    rows.loc[3, "ward"] = "new"
+    rows.loc[4, ["age", "grade", "smoker"]] = None
+    assert_same(auto, again, rows)
+    assert auto.predict_hidden_range(rows).tobytes() == again.predict_hidden_range(rows).tobytes()
+    for made in (pl.from_pandas, pa.Table.from_pandas):
+        assert again.predict_proba(made(rows)).tobytes() == auto.predict_proba(rows).tobytes()
+    assert again.diagnosis_.details() == auto.diagnosis_.details()
+    assert {"logistic regression", "boosted trees", "extra trees"} <= again.diagnosis_.learners.keys()
+    assert_same(auto, clone(again).fit(frame, labels), rows)
+
+
+@pytest.mark.slow
+def test_rows_of_fit_stay_out_of_the_file(auto, tmp_path):
+    again = kept(auto, tmp_path)
+    assert [name for name in vars(auto) if name.startswith("oof_")]
+    assert not [name for name in vars(again) if name.startswith("oof_")]
+    # The trees of 5 folds, deflated; their label score is written once.
+    assert (tmp_path / "m.propense").stat().st_size < 2 * 10**6
+    assert again._posterior.score is again._propensity.score
+    assert again._posterior.split is again._propensity.split
+
+
+@pytest.mark.slow
+def test_the_command_line_saves_and_scores_the_same_numbers(frame, labels, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame.drop(columns="nothing").assign(reported=labels).to_csv("t.csv", index=False)
+    fitted = call("fit", "t.csv", "--label", "reported", "--model", "m.propense", "--set", "random_state=0")
+    assert fitted.returncode == 0, fitted.stderr
+    assert call("score", "t.csv", "--model", "m.propense", "--out", "scored.csv").returncode == 0
+    table = TableFile(Path("t.csv")).read()
+    model = fit_table(table, "reported", parameters={"random_state": 0}, scar_test=False).model
+    assert model.estimator.learners == "auto"
+    scored = TableFile(Path("scored.csv")).read()
+    for name, values in vars(model.score(table)).items():
+        np.testing.assert_array_equal(scored[name].to_numpy().astype(np.float64), values)
+
+
+VARIANTS = {
+    "columns for y": {"class_features": ["dose", "ward"]},
+    "columns for e": {"propensity_features": ["age", "grade"]},
+    "columns for both": {"class_features": ["dose"], "propensity_features": ["ward", "smoker"]},
+    "a constant e": {"propensity_features": []},
+    "a known prior": {"prior": 0.6},
+    "a range of priors": {"prior": (0.5, 0.6), "propensity_features": ["age"]},
+    "a share": {"share": 0.3},
+    "columns in an index": {"class_features": pd.Index(["dose", "ward"])},
+    "a tuple of learners": {"learners": FEW},
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_kind_of_predictor_comes_back(frame, labels, tmp_path, name):
+    options = {"learners": [clone(FEW[2])], "cv": 2, "random_state": 0, **VARIANTS[name]}
+    model = PUClassifier(**options).fit(frame, labels)
+    again = kept(model, tmp_path)
+    assert_same(model, again, frame)
+    assert type(again.learners) is type(model.learners)
+
+
+def test_how_many_processes_to_start_is_not_taken_from_a_file(numbers, labels, tmp_path):
+    learners = [ExtraTreesClassifier(3, max_depth=3, n_jobs=2)]
+    again = kept(PUClassifier(learners=learners, cv=2, n_jobs=2).fit(numbers, labels), tmp_path)
+    assert again.n_jobs is None
+    assert again.learners[0].n_jobs is None
+    assert all(each.classifier.n_jobs is None for each in again._posterior.score.members[0].predictors)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array, np.float32], ids=["dense", "sparse", "float32"])
+def test_every_storage_comes_back(numbers, labels, tmp_path, storage):
+    X = storage(numbers)
+    for learners in ([LogisticRegression()], "linear", "auto" if sp.issparse(X) else FEW):
+        model = PUClassifier(learners=learners, cv=2, prior=0.6, random_state=0)
+        assert_same(model.fit(X, labels), kept(model, tmp_path), X)
+
+
+def test_a_model_of_known_classes_comes_back(numbers, labels, tmp_path):
+    model = PUClassifier(learners=[LogisticRegression()], cv=2, random_state=0)
+    model.fit(numbers, labels, known_negative=labels == 0)
+    assert model.diagnosis_.labelling == "complete"
+    assert_same(model, kept(model, tmp_path), numbers)
+
+
+def test_learners_are_shown_by_their_text(small, tmp_path):
+    kept(small, tmp_path)
+    shown = inspect(tmp_path / "m.propense")["parameters"]["learners"]
+    assert shown == [" ".join(repr(each).split()) for each in small.learners]
+
+
+def test_what_cannot_be_saved_is_named(numbers, labels, tmp_path):
+    class Mine(LogisticRegression):
+        pass
+
+    model = PUClassifier(learners=[Mine()], cv=2).fit(numbers, labels)
+    with pytest.raises(ModelFileError, match=r"learner 'Mine' of this PUClassifier|the learners of this PUClassifier"):
+        save(model, tmp_path / "m.propense")
+
+
+def test_logistic_learners_need_no_skops(numbers, labels, tmp_path, monkeypatch):
+    few = slice(0, 150)
+    model = PUClassifier(random_state=0).fit(numbers[few], labels[few])
+    boosted = PUClassifier(learners=[FEW[1]], cv=2, random_state=0).fit(numbers, labels)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    assert_same(model, kept(model, tmp_path), numbers)
+    with pytest.raises(MissingExtra, match=r"pip install 'propense\[files\]'.*learners=\"linear\"") as raised:
+        save(boosted, tmp_path / "m.propense")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_without_learners_is_linear(numbers, labels):
+    model = PUClassifier(learners="linear", random_state=0).fit(numbers, labels)
+    description = describe_model(model)
+    # As such models were described before.
+    for name in ("learners", "class_features", "prior", "cv", "n_jobs"):
+        del description["parameters"][name]
+    for name in ("low", "high", "learners"):
+        del description["fitted"]["diagnosis_"][name]
+    again = build_model(description)
+    assert again.learners == "linear"
+    assert_same(model, again, numbers)
+
+
+def at(*path):
+    """What changes the value at a place of the fitted facts."""
+
+    def change(value):
+        def apply(facts):
+            inner = facts
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = value(inner[path[-1]]) if callable(value) else value
+            return facts
+
+        return apply
+
+    return change
+
+
+def without(*path):
+    def apply(facts):
+        inner = facts
+        for key in path[:-1]:
+            inner = inner[key]
+        del inner[path[-1]]
+        return facts
+
+    return apply
+
+
+def spoilt(value):
+    """The array with this for its first number."""
+    return lambda array: np.concatenate([[value], array.ravel()[1:]]).reshape(array.shape).astype(array.dtype)
+
+
+SCORE, SPLIT = "score", "split"
+FORGED = {
+    "no score": without(SCORE),
+    "no split": without(SPLIT),
+    "a score that is not used": lambda facts: {
+        **facts,
+        "posterior": {"coef": np.zeros(8)},
+        "propensity": {"coef": np.zeros(8)},
+    },
+    "a score of nothing": at(SCORE)({}),
+    "no members": at(SCORE, "members")([]),
+    "a member without a name": without(SCORE, "members", 0, "name"),
+    "a member of numbers": at(SCORE, "members", 0)(1.0),
+    "a member named by a number": at(SCORE, "members", 0, "name")(1),
+    "neither plain nor prepared": at(SCORE, "members", 0, "plain")(1),
+    "prepared columns for trees": at(SCORE, "members", 0, "plain")(False),
+    "two kinds of members in one": at(SCORE, "members", 0, "coefs")(np.zeros((2, 9))),
+    "bytes that are not an archive": at(SCORE, "members", 0, "classifiers")(np.zeros(9, dtype=np.uint8)),
+    "no bytes": at(SCORE, "members", 0, "classifiers")("text"),
+    "too few weights": at(SCORE, "weights")(lambda weights: weights[:1]),
+    "a negative weight": at(SCORE, "weights")(spoilt(-1.0)),
+    "a weight that is no number": at(SCORE, "weights")(spoilt(np.nan)),
+    "an infinite weight": at(SCORE, "weights")(spoilt(np.inf)),
+    "whole weights": at(SCORE, "weights")(lambda weights: weights.astype(np.int64)),
+    "an infinite constant": at(SCORE, "constant")(np.inf),
+    "a constant that is an array": at(SCORE, "constant")(np.zeros(1)),
+    "columns that are not there": at(SCORE, "columns")(np.arange(1, 8)),
+    "negative columns": at(SCORE, "columns")(np.arange(-1, 6)),
+    "fewer columns": at(SCORE, "columns")(np.arange(6)),
+    "columns that are numbers": at(SCORE, "columns")(np.arange(7.0)),
+    "no preparation of medians": without(SCORE, "preparation", "medians"),
+    "a median that is no number": at(SCORE, "preparation", "medians")(spoilt(np.nan)),
+    "a scale of 0": at(SCORE, "preparation", "scales")(spoilt(0.0)),
+    "a marked column that is not there": at(SCORE, "preparation", "marked")(spoilt(99)),
+    "too few means": at(SCORE, "preparation", "means")(lambda means: means[1:]),
+    "a height of 0": at(SPLIT, "height")(0.0),
+    "a height above 1": at(SPLIT, "height")(1.1),
+    "a height that is no number": at(SPLIT, "height")(np.nan),
+    "an infinite slope": at(SPLIT, "slope")(np.inf),
+    "a huge level": at(SPLIT, "level")(1e200),
+    "a share of 1": at(SPLIT, "share")(1.0),
+    "a negative share": at(SPLIT, "share")(-0.1),
+    "no share and no bells": lambda facts: {**facts, SPLIT: {**facts[SPLIT], "share": None, "bells": None}},
+    "a truth for a level": at(SPLIT, "level")(True),
+    "no width": at(SPLIT, "bells", "widths")((0.0, 1.0)),
+    "a negative width": at(SPLIT, "bells", "widths")((1.0, -1.0)),
+    "three widths": at(SPLIT, "bells", "widths")((1.0, 1.0, 1.0)),
+    "a centre that is no number": at(SPLIT, "bells", "centres")((np.nan, 1.0)),
+    "a share of positives of 0": at(SPLIT, "bells", "prior")(0.0),
+    "a share of positives of 1": at(SPLIT, "bells", "prior")(1.0),
+    "bells of nothing": at(SPLIT, "bells")({}),
+    "more in a split": lambda facts: {**facts, SPLIT: {**facts[SPLIT], "more": 1.0}},
+    "an infinite shift": lambda facts: {**facts, "shift": np.inf},
+    "a shift in words": lambda facts: {**facts, "shift": "0"},
+    "an unknown reading": at("diagnosis_", "priors")({"climb": 0.5}),
+    "an infinite end of the range": at("diagnosis_", "low")(np.inf),
+    "a learner in words": at("diagnosis_", "learners")({"trees": "good"}),
+    "a billion features": lambda facts: {**{k: v for k, v in facts.items() if k != "columns"}, "n_features_in_": 10**9},
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_values_give_one_clear_error(small, watched, name):
+    description = describe_model(small)
+    description["fitted"] = FORGED[name](copy.deepcopy(description["fitted"]))
+    with watched(), pytest.raises(ModelFileError) as raised:
+        build_model(description)
+    assert "\n" not in str(raised.value)
+
+
+def test_what_is_forged_is_fine_before(small, frame):
+    assert_same(small, build_model(describe_model(small)), frame)
+
+
+NAMED = {
+    "a column that is not there": at("propensity", "columns")(np.array([0, 7])),
+    "another number of columns": at("propensity", "columns")(np.array([0])),
+    "too few coefficients": at("propensity", "coef")(lambda coef: coef[1:]),
+    "a coefficient that is no number": at("propensity", "coef")(spoilt(np.nan)),
+    "a huge coefficient": at("propensity", "coef")(spoilt(1e301)),
+    "a scale of 0": at("propensity", "preparation", "scales")(spoilt(0.0)),
+    "more": lambda facts: {**facts, "propensity": {**facts["propensity"], "more": 1}},
+    "no columns": without("propensity", "columns"),
+}
+
+
+@pytest.fixture(scope="module")
+def named(frame, labels):
+    return PUClassifier(
+        learners=[clone(FEW[2])], cv=2, propensity_features=["age", "grade"], prior=0.6, random_state=0
+    ).fit(frame, labels)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_forged_propensity_over_named_columns_gives_one_clear_error(named, name):
+    description = describe_model(named)
+    description["fitted"] = NAMED[name](copy.deepcopy(description["fitted"]))
+    with pytest.raises(ModelFileError, match="the propensity of PUClassifier"):
+        build_model(description)
+
+
+@pytest.mark.parametrize("name", ["classes", "features", "not a list", "no classifier"])
+def test_classifiers_for_other_rows_are_refused(small, numbers, labels, name):
+    other = {
+        "classes": lambda: [LogisticRegression().fit(np.zeros((N, 7)), labels + 1)],
+        "features": lambda: [LogisticRegression().fit(numbers, labels)],
+        "not a list": lambda: LogisticRegression().fit(np.zeros((N, 7)), labels),
+        "no classifier": lambda: [np.zeros(7)],
+    }[name]()
+    description = describe_model(small)
+    description["fitted"][SCORE]["members"][0]["classifiers"] = foreign.dump_together(other, "it")
+    with pytest.raises(ModelFileError, match="does not consist of classifiers"):
+        build_model(description)
+
+
+def test_loading_does_not_need_what_was_imported_to_save(small, tmp_path):
+    save(small, tmp_path / "m.propense")
+    code = f"import propense; print(propense.load({str(tmp_path / 'm.propense')!r}).prior_)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(ended.stdout) == small.prior_
