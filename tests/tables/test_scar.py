@@ -1,5 +1,7 @@
 """The SCAR test on tables: large ones are sampled, and a note explains why the test was not run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,9 +48,15 @@ def test_a_note_explains_why_labels_were_not_tested(shape, labelled, words):
     assert words in notes[0]
 
 
-def test_a_prior_without_the_test_is_an_error():
-    with pytest.raises(InvalidOption, match=r"prior=0\.3 is used only by the test that scar_test=False switches off"):
-        FitOptions("reported", scar_test=False, prior=0.3)
+def test_a_prior_without_the_test_goes_into_the_fit_alone(rng):
+    options = FitOptions("reported", scar_test=False, prior=0.3)
+    assert run_scar_test(options, Naive(), rng.normal(size=(9, 2)), np.arange(9) < 3) == (None, [])
+
+
+@pytest.mark.parametrize("prior", [0, -0.1, 1.1, np.nan, True, (0.2, 0.1), (0.1, 0.2, 0.3), "0.1"])
+def test_a_prior_is_a_share_or_a_range(prior):
+    with pytest.raises(InvalidOption, match="is not a share of the rows: above 0 and at most 1, or two such shares"):
+        FitOptions("reported", prior=prior)
 
 
 def test_chance_does_not_contradict_a_prior(rng):
@@ -57,8 +65,11 @@ def test_chance_does_not_contradict_a_prior(rng):
     others = np.setdiff1d(np.arange(10_000), drawn)
     labelled = np.isin(np.arange(10_000), [*drawn[:250], *others[:750]])
     options = FitOptions("reported", prior=0.1)
-    result, _ = run_scar_test(options, Naive(), rng.normal(size=(10_000, 1)), labelled)
+    X = rng.normal(size=(10_000, 1))
+    result, _ = run_scar_test(options, Naive(), X, labelled)
     assert (result.labelled, result.prior) == (250, (0.125, 0.125))
+    result, _ = run_scar_test(replace(options, prior=(0.11, 0.3)), Naive(), X, labelled)
+    assert result.prior == (0.125, 0.3)
 
 
 def test_without_propensity_features_there_is_nothing_to_test(rng):

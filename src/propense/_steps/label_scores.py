@@ -5,7 +5,7 @@ than weights that fit the labels best: the labels reward whoever learns e as wel
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -199,8 +199,9 @@ def fit_label_score(
     n_jobs: int | None,
     seed: int,
     pair: PairSettings | None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ScoredRows:
-    """Fit every learner fold by fold.
+    """Fit every learner fold by fold; `progress` is called after each fit with the number done, and of all.
 
     With `pair`, a linear pair of y and e is fitted too. If the labels clearly show an e of its own, or its columns were
     named, its y joins the learners: they cannot tell y from e, and it can.
@@ -213,9 +214,13 @@ def fit_label_score(
     plain, prepared = _both(design, columns, preparation)
     held = list(_folds(sample, cv, seed))
     jobs = [(learner, mask) for learner in learners for mask in held]
-    found = Parallel(n_jobs=n_jobs, prefer="threads")(
+    found = []
+    for each in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
         delayed(_fit_one)(learner, sample, plain if learner.plain else prepared, mask) for learner, mask in jobs
-    )
+    ):
+        found.append(each)
+        if progress is not None:
+            progress(len(found), len(jobs))
     groups = [found[first : first + len(held)] for first in range(0, len(found), len(held))]
     members = [Member(each.name, each.plain, tuple(group)) for each, group in zip(learners, groups, strict=True)]
     evidence = alignment = 0.0

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -80,7 +81,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     - ``_pair_risk(sample)``, the risk of both predictors that the answer minimises, for `propense.intervals`;
     - and use ``_begin``, the y and e of an earlier fit to nearly the same rows, or None, as the start of its search:
       only where the answer is a minimum, however it was reached, and so that what begins as y ends as y. It is not a
-      parameter, so a clone does not have it.
+      parameter, so a clone does not have it;
+    - and call ``_progress(done, total)``, unless it is None, after each of the parts that a long fit consists of.
 
     Examples
     --------
@@ -114,6 +116,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     _doubted: ClassVar[tuple[str, ...]] = GENERAL
 
     _begin: tuple[Predictor, Predictor] | None = None
+    _progress: Callable[[int, int], None] | None = None
     # What fit learned of the columns of a data frame that are not all plain numbers.
     _columns: tuple[Column, ...] | None = None
 

@@ -219,25 +219,32 @@ class PUClassifier(BasePUClassifier):
         ndarray of shape (n_samples, 2), or a tensor if X is one
             The lower and the upper end. Of many rows, some lie outside of it.
         """
-        design = read_features(self, X)
-        shift, y, e = 0.0, self._posterior, self._propensity  # type: float, Any, Any
-        if isinstance(y, ShiftedPredictor):
-            shift, y, e = y.shift, y.posterior, y.propensity
-        if not isinstance(y, ScorePredictor) or self.diagnosis_.labelling == "complete":
+        ends = self._log_odds_and_range(read_features(self, X))[2]
+        if ends is None:
             raise InvalidOption(
                 f"{self} gives no range of h(x): y and e are linear, or every class is known. Leave learners at 'auto' "
                 "for a range."
             )
-        t = y.score.of(design)
-        named = not isinstance(e, ScorePredictor)
-        ends = _around(y.split.posterior(t), e.log_odds(design)) if named else y.split.hidden_range(t)
-        return namespace(ends[0]).stack([sigmoid(each + shift) for each in ends], axis=1)
+        return namespace(ends[0]).stack([sigmoid(each) for each in ends], axis=1)
 
     def _log_odds(self, design: Design) -> tuple[Rows, Rows]:
-        if isinstance(self._posterior, ShiftedPredictor):
-            inner = self._posterior
-            return shift_class(*_both(inner.posterior, inner.propensity, design), inner.shift)
-        return _both(self._posterior, self._propensity, design)
+        return self._log_odds_and_range(design)[:2]
+
+    def _log_odds_and_range(self, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
+        """The log-odds of y and e, and of the range of h if there is one; a label score is computed once."""
+        shift, y, e = None, self._posterior, self._propensity  # type: float | None, Any, Any
+        if isinstance(y, ShiftedPredictor):
+            shift, y, e = y.shift, y.posterior, y.propensity
+        ends = None
+        if not isinstance(y, ScorePredictor):
+            a, b = y.log_odds(design), e.log_odds(design)
+        else:
+            t = y.score.of(design)
+            named = not isinstance(e, ScorePredictor)
+            a, b = y.split.posterior(t), e.log_odds(design) if named else y.split.propensity(t)
+            if self.diagnosis_.labelling != "complete":
+                ends = _around(a, b) if named else y.split.hidden_range(t)
+        return (a, b, ends) if shift is None else (*shift_class(a, b, shift), _moved(ends, shift))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -265,7 +272,9 @@ class PUClassifier(BasePUClassifier):
         sample = learnable(sample, self.cv)
         learners = auto_learners(sample, seed) if isinstance(self.learners, str) else given_learners(self.learners)
         pair = None if sample.is_complete else self._settings()
-        scored = fit_label_score(sample, learners, cv=self.cv, n_jobs=self.n_jobs, seed=seed, pair=pair)
+        scored = fit_label_score(
+            sample, learners, cv=self.cv, n_jobs=self.n_jobs, seed=seed, pair=pair, progress=self._progress
+        )
         if sample.is_complete:
             return self._complete_scores(sample, scored)
         if sample.propensity_columns is not None and len(sample.propensity_columns):
@@ -476,14 +485,6 @@ def _around(a: Rows, b: Rows) -> tuple[Rows, Rows]:
 
 def _moved(ends: tuple[Any, Any] | None, shift: float) -> tuple[Any, Any] | None:
     return None if ends is None else (ends[0] + shift, ends[1] + shift)
-
-
-def _both(posterior: Predictor, propensity: Predictor, design: Design) -> tuple[Rows, Rows]:
-    """The log-odds of y and e; where both follow one label score, it is computed once."""
-    if isinstance(posterior, ScorePredictor) and isinstance(propensity, ScorePredictor):
-        t = posterior.score.of(design)
-        return posterior.split.posterior(t), posterior.split.propensity(t)
-    return posterior.log_odds(design), propensity.log_odds(design)
 
 
 def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, log_unknown: float) -> float:

@@ -1,13 +1,14 @@
 """Before a fit: recognise the columns, fit their preparation, make the method."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.options import PriorOption
 from propense._inputs.preparation import Preparation
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier, find_method
@@ -40,8 +41,17 @@ class FitOptions:
         A short name, such as "jerm" or "lbe-published", or the import path of a class of your own.
     decision : {"balanced", "posterior"}, default="balanced"
         Whether `predict` compares the posterior with the estimated prior or with ½.
+    class_features : list of str, default=None
+        The columns that being positive may depend on. None means all.
     propensity_features : list of str, default=None
         The columns that the chance of a label may depend on. None means all.
+    learners : {"auto", "linear"}, default=None
+        What learns the labels, in methods that have a choice; None leaves it to the method.
+    prior : float or (float, float), default=None
+        The share of rows that are positive, or the range it lies in, if known from elsewhere. The fit meets it, and the
+        test of the labels uses it.
+    jobs : int, default=None
+        How many fits inside the method run at the same time; -1 means as many as there are processors.
     parameters : dict, default={}
         Other parameters of the method, such as ``{"ridge": 10}``.
     decimal : {".", ","}, default=None
@@ -50,8 +60,6 @@ class FitOptions:
     scar_test : bool, default=None
         Whether to test if labels are drawn at random among the positives, on at most 2 000 rows. None runs the test
         where there are at most 30 features, or a prior.
-    prior : float, default=None
-        The share of rows that are positive, if known from elsewhere. Only that test uses it.
     """
 
     label: str
@@ -61,20 +69,36 @@ class FitOptions:
     categorical: Sequence[str] = ()
     method: str = "pu"
     decision: str = "balanced"
+    class_features: Sequence[str] | None = None
     propensity_features: Sequence[str] | None = None
+    learners: str | None = None
+    prior: float | tuple[float, float] | None = None
+    jobs: int | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     decimal: str | None = None
     scar_test: bool | None = None
-    prior: float | None = None
 
     def __post_init__(self) -> None:
         check_decimal(self.decimal)
-        if self.prior is not None and not 0 < self.prior <= 1:
-            raise InvalidOption(f"prior={self.prior:g} is not a share of the rows: above 0 and at most 1.")
-        if self.prior is not None and self.scar_test is False:
+        if not PriorOption().allows(self.prior):
             raise InvalidOption(
-                f"prior={self.prior:g} is used only by the test that scar_test=False switches off. Leave out one."
+                f"prior={self.prior!r} is not a share of the rows: above 0 and at most 1, or two such shares, the "
+                "smaller one first."
             )
+        if self.jobs == 0:
+            raise InvalidOption("jobs=0 is not a number of fits. Pass 1 or more, or -1 for as many as processors.")
+
+    @property
+    def of_method(self) -> dict[str, Any]:
+        """What is asked of the method by name: its parameters that have an option of their own."""
+        asked = {
+            "class_features": self.class_features,
+            "propensity_features": self.propensity_features,
+            "learners": self.learners,
+            "prior": self.prior,
+            "n_jobs": self.jobs,
+        }
+        return {name: value for name, value in asked.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -125,9 +149,11 @@ def prepare_table(
     estimator = _make_estimator(options)
     mixed = estimator._takes_mixed_columns() and not arrays
     origins = [name for name, _ in sources(preparation, schema)]
-    if options.propensity_features is not None:
-        places = _feature_positions(options.propensity_features, origins)
-        estimator.set_params(propensity_features=list(options.propensity_features) if mixed else places)
+    for name in ("class_features", "propensity_features"):
+        columns = getattr(options, name)
+        if columns is not None:
+            places = _feature_positions(name, columns, origins)
+            estimator.set_params(**{name: list(columns) if mixed else places})
     model = TableModel(label, options.id, schema, None if mixed else preparation, estimator)
     notes = [f"The column {name!r} is empty and was left out." for name in empty]
     notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
@@ -136,12 +162,18 @@ def prepare_table(
     return model, PreparedTable(schema, matrix, features, features, labelled), notes
 
 
-def fit_collecting_warnings(estimator: BasePUClassifier, features: Any, labelled: Any) -> list[str]:
+def fit_collecting_warnings(
+    estimator: BasePUClassifier, features: Any, labelled: Any, progress: Callable[[int, int], None] | None = None
+) -> list[str]:
     """Fit, and return the warnings other than those of `doubts_`, which the estimator keeps."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DoubtfulFit)
-        estimator.fit(features, labelled)
+        estimator._progress = progress
+        try:
+            estimator.fit(features, labelled)
+        finally:
+            del estimator._progress
     return [str(warning.message) for warning in caught]
 
 
@@ -186,25 +218,41 @@ def _make_estimator(options: FitOptions) -> BasePUClassifier:
             f"The method {method} cannot be made: {error}. Its constructor must take decision."
         ) from None
     known = estimator.get_params()
+    for name in options.of_method:
+        if name not in known:
+            raise InvalidOption(f"The method {method} {_LACKS[name]}")
+        if name in parameters:
+            raise InvalidOption(f"The parameter {name} of the method {method} is given twice. Leave out one.")
     unknown = [name for name in parameters if name not in known]
     if unknown:
         raise InvalidOption(f"{type(estimator).__name__} has no parameter {unknown[0]!r}. It has: {', '.join(known)}.")
     if "random_state" in known:
         estimator.set_params(random_state=0)
-    estimator.set_params(**parameters)
-    if options.propensity_features is not None and "propensity_features" not in known:
-        raise InvalidOption(
-            f"The method {method} does not fit a propensity of its own, so it takes no propensity features."
-        )
+    named = ("class_features", "propensity_features")
+    estimator.set_params(
+        **parameters, **{name: value for name, value in options.of_method.items() if name not in named}
+    )
     return estimator
 
 
-def _feature_positions(names: Sequence[str], origins: Sequence[str]) -> list[int]:
+# Why a method has no such parameter, and what to do.
+_LACKS = {
+    "class_features": "uses all columns for the class, so it takes no class features. Leave columns out with drop=, or "
+    "use the method pu.",
+    "propensity_features": "does not fit a propensity of its own, so it takes no propensity features.",
+    "learners": "has no learners to choose from. Leave out learners=, or use the method pu.",
+    "prior": "cannot use a share of positives that is known. Leave out prior=, or use the method pu.",
+    "n_jobs": "does not run several fits at the same time. Leave out jobs=.",
+}
+
+
+def _feature_positions(option: str, names: Sequence[str], origins: Sequence[str]) -> list[int]:
     """The features that come from the named columns."""
     known = dict.fromkeys(origins)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InvalidOption(
-            f"The propensity feature {unknown[0]!r} is not a feature. The features are: {', '.join(map(repr, known))}."
+            f"The {option[:-1].replace('_', ' ')} {unknown[0]!r} is not a feature. The features are: "
+            f"{', '.join(map(repr, known))}."
         )
     return [j for j, origin in enumerate(origins) if origin in names]

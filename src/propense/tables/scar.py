@@ -53,7 +53,9 @@ def run_scar_test(
         which = "none" if not drawn.any() else "all"
         return None, [f"{_UNTESTED} {which} of the {len(drawn):,} sampled rows are labelled."]
     prior = options.prior
-    if prior is not None and prior >= labelled.mean():
+    if prior is not None:
+        low, high = prior if isinstance(prior, tuple | list) else (prior, prior)
         # By chance the sample may have a larger share of labels than the table.
-        prior = max(prior, float(drawn.mean()))
+        least = float(drawn.mean()) if high >= labelled.mean() else 0.0
+        prior = max(low, least), max(high, least)
     return scar_test(features, drawn, prior=prior, propensity_features=columns, random_state=0), []
