@@ -59,7 +59,8 @@ def hostile(tmp_path_factory, clinic):
     table = folder / f"t{EVIL}.parquet"
     parquet.write_table(pa.table(columns), table)
     status, out, err = call(
-        "fit", table, "--label", names["reported"], "--id", "patient", "--model", folder / f"m{EVIL}.propense"
+        *("fit", table, "--label", names["reported"], "--id", "patient", "--learners", "linear"),
+        *("--model", folder / f"m{EVIL}.propense", "--list", folder / f"l{EVIL}.csv"),
     )
     assert (status, err) == (0, "")
     return folder, table, out

@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 import propense
+from clinic import make_clinic
 from command import call
 from propense import _cluster
 from propense.errors import PropenseError
-from propense.tables import TableFile, TableModel, fit_table
+from propense.tables import TableFile, TableModel, describe_learning, fit_table, list_rows
 from propense.tables.cells import defused, normalise_decimals
 
-FIT = ("--label", "reported", "--id", "patient")
+FIT = ("--label", "reported", "--id", "patient", "--learners", "linear")
+PLAIN = FIT[:4]
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
@@ -29,9 +31,7 @@ def folder(tmp_path_factory, clinic):
     """The clinic's table as CSV, and a model of it."""
     folder = tmp_path_factory.mktemp("clinic")
     csv.write_csv(clinic, folder / "clinic.csv")
-    status, _, err = call(
-        "fit", folder / "clinic.csv", "--label", "reported", "--id", "patient", "--model", folder / "m.propense"
-    )
+    status, _, err = call("fit", folder / "clinic.csv", *FIT, "--model", folder / "m.propense")
     assert status == 0, err
     return folder
 
@@ -73,20 +73,20 @@ def test_labels_are_tested_if_asked_for(folder, tmp_path, clinic):
     asked = "fit", folder / "clinic.csv", *FIT, "--propensity-features", "sex", "--model", model, "--report", report
     status, out, err = call(*asked, "--scar-test", "--prior", "0.5")
     assert (status, err) == (0, "")
-    found = fit_table(clinic, "reported", id="patient", propensity_features=["sex"], scar_test=True, prior=0.5).scar
+    asked = {"propensity_features": ["sex"], "scar_test": True, "prior": 0.5, "learners": "linear"}
+    found = fit_table(clinic, "reported", id="patient", **asked).scar
     assert f"Labels at random? {found} 600 rows were tested." in out
     assert found.prevalence == pytest.approx(0.5)
     assert f"{found} 600 rows were tested." in report.read_text(encoding="utf-8")
     assert propense.model_files.inspect(model)["about"]["scar_p_value"] == found.p_value
-    status, _, err = call(*asked, "--no-scar-test", "--prior", "0.5")
-    assert status == 2
-    assert "--prior 0.5 is used only by the test that --no-scar-test switches off." in " ".join(err.split())
+    loaded = propense.load(model).estimator
+    assert (loaded.prior, loaded.prior_) == (0.5, pytest.approx(0.5))
 
 
 def test_scores_from_a_file_equal_those_of_the_fit_bit_for_bit(folder, tmp_path, clinic):
     loaded = propense.load(folder / "m.propense")
     assert isinstance(loaded, TableModel)
-    found = fit_table(clinic, "reported", id="patient")
+    found = fit_table(clinic, "reported", id="patient", learners="linear")
     assert loaded.schema == found.schema
     for name in ("posterior", "propensity", "hidden"):
         np.testing.assert_array_equal(getattr(loaded.score(clinic), name), getattr(found.scores, name))
@@ -94,32 +94,94 @@ def test_scores_from_a_file_equal_those_of_the_fit_bit_for_bit(folder, tmp_path,
         "score", folder / "clinic.csv", "--model", folder / "m.propense", "--out", tmp_path / "o.parquet"
     )
     assert (status, err) == (0, "")
-    assert (
-        f"600 rows: {found.labelled.sum()} labelled (reported = yes), about {found.counts.hidden:,.0f} of the others"
-        in out
-    )
+    assert f"600 rows: {found.labelled.sum()} labelled (reported = yes)." in out
+    assert "Note: 600 of these rows were used in the fit; their scores are too certain. To review them, use fit" in out
+    assert f"No number of positives is promised for the {(~found.labelled).sum()} unlabelled rows:" in out
     np.testing.assert_array_equal(parquet.read_table(tmp_path / "o.parquet").column("hidden"), found.scores.hidden)
 
 
 def test_csv_and_parquet_of_one_table_give_one_model(folder, tmp_path, clinic):
     parquet.write_table(clinic, tmp_path / "t.parquet")
-    call("fit", tmp_path / "t.parquet", "--label", "reported", "--id", "patient", "--model", tmp_path / "p.propense")
+    call("fit", tmp_path / "t.parquet", *FIT, "--model", tmp_path / "p.propense")
     one, other = propense.load(folder / "m.propense"), propense.load(tmp_path / "p.propense")
     assert one.schema == other.schema
     np.testing.assert_array_equal(one.estimator.coef_, other.estimator.coef_)
     np.testing.assert_array_equal(one.score(clinic).hidden, other.score(clinic).hidden)
 
 
-def test_the_review_list_says_what_to_expect(folder, tmp_path):
-    status, out, _ = call(
-        "score", folder / "clinic.csv", "--model", folder / "m.propense", "--out", tmp_path / "top.csv", "--top", "10"
-    )
+@pytest.mark.parametrize("named", [True, False])
+def test_the_review_list_of_new_rows_says_what_to_expect(folder, tmp_path, clinic, named):
+    """The rows of another clinic: no row is recognised, unless it has no id to be recognised by."""
+    other, _ = make_clinic(seed=1)
+    names = pa.array([f"new{i}" for i in range(600)])
+    csv.write_csv(other.set_column(0, "patient" if named else "name", names), tmp_path / "t.csv")
+    model = tmp_path / "m.propense"
+    call("fit", folder / "clinic.csv", *PLAIN, "--method", "pglin", "--no-scar-test", "--model", model)
+    status, out, _ = call("score", tmp_path / "t.csv", "--model", model, "--out", tmp_path / "top.csv", "--top", "10")
     assert status == 0
     listed = TableFile(tmp_path / "top.csv").read()
     hidden = [float(cell) for cell in listed.column("hidden").to_pylist()]
     assert hidden == sorted(hidden, reverse=True)
-    assert f"About {sum(hidden):,.1f} of the 10 rows listed are expected to be positive." in out
+    assert f"Of these 10 rows, about {sum(hidden):,.0f} are expected to be positive. The method gives no range." in out
+    assert ("Note: Rows that were used in the fit cannot be recognised here." in out) is not named
     assert set(listed.column("reported").to_pylist()) == {""}
+
+
+def test_a_fit_lists_the_rows_to_review(folder, tmp_path, clinic):
+    review = tmp_path / "review.csv"
+    status, out, err = call(
+        *("fit", folder / "clinic.csv", *PLAIN, "--no-scar-test", "--list", review, "--top", "20", "--jobs", "2")
+    )
+    assert (status, err) == (0, "")
+    found = fit_table(clinic, "reported", id="patient", scar_test=False)
+    expected = list_rows(found, 20)
+    assert str(expected.promise) in out
+    assert f"Wrote the list {review}." in out
+    listed = TableFile(review).read()
+    assert listed.column_names == [*clinic.column_names, "rank", "hidden", "hidden_low", "hidden_high"]
+    assert listed.column("patient").to_pylist() == [f"p{i}" for i in expected.rows]
+    low, high = (f"{600 * share:,.0f}" for share in found.prior_range)
+    for words in (f"{600 * found.estimator.prior_:,.0f} (", f"{low} to {high}", *describe_learning(found)):
+        assert words in out
+    # The number of positives is stated once, with its range.
+    assert "Estimated share of positive rows" not in out
+
+
+def test_a_list_of_rows_that_the_method_has_seen_promises_nothing(folder, tmp_path):
+    asked = ("--no-scar-test", "--method", "sar-em", "--list", tmp_path / "l.parquet")
+    status, out, err = call("fit", folder / "clinic.csv", *PLAIN, *asked)
+    assert (status, err) == (0, "")
+    assert "No number of positives is promised for these 50 rows: SAREM was fitted to them" in out
+    assert parquet.read_table(tmp_path / "l.parquet").num_rows == 50
+
+
+def test_a_list_that_cannot_be_made_is_refused_before_the_fit(folder, tmp_path, clinic, monkeypatch):
+    monkeypatch.setattr(propense.PUClassifier, "_fit", None)
+    table, out = folder / "clinic.csv", tmp_path / "l.csv"
+    refused(["fit", table, *PLAIN, "--list", tmp_path / "l.xlsx"], "l.xlsx", ".parquet")
+    refused(["fit", table, *PLAIN, "--list", table], "not overwritten")
+    refused(["fit", table, *PLAIN, "--list", out, "--top", "0"], "--top")
+    refused(["fit", table, *PLAIN, "--method", "naive", "--list", out], "cannot list rows to review")
+    refused(["fit", table, *PLAIN, "--list", out, "--model", out], "are the same file")
+    csv.write_csv(clinic.append_column("rank", pa.array(range(600))), tmp_path / "t.csv")
+    refused(["fit", tmp_path / "t.csv", *PLAIN, "--list", out], "t.csv has a column 'rank', which the list would add")
+    parquet.write_table(clinic, tmp_path / "t.parquet")
+    refused(
+        ["fit", tmp_path / "t.parquet", *PLAIN, "--dask", "local", "--list", out], "--list", "--dask", "score --top"
+    )
+
+
+def test_what_is_known_reaches_the_method(folder, tmp_path):
+    asked = ("--class-features", "age,bmi", "--propensity-features", "sex", "--prior", "0.5-0.6", "--no-scar-test")
+    status, out, err = call("fit", folder / "clinic.csv", *FIT, *asked, "--model", tmp_path / "m")
+    assert (status, err) == (0, "")
+    estimator = propense.load(tmp_path / "m").estimator
+    assert estimator.prior == (0.5, 0.6)
+    assert 0.5 - 1e-6 <= estimator.prior_ <= 0.6 + 1e-6
+    assert "The share of positives was known to be 50% to 60%" in out
+    names = propense.load(tmp_path / "m").feature_names
+    assert [names[j] for j in estimator.class_features] == ["age", "bmi", "bmi missing"]
+    assert [names[j] for j in estimator.propensity_features] == ["sex=m"]
 
 
 def test_a_model_file_is_inspected(folder):
@@ -176,7 +238,7 @@ def test_parameters_of_the_method_can_be_set(folder, tmp_path):
     status, _, err = call(
         "fit",
         folder / "clinic.csv",
-        *FIT,
+        *PLAIN,
         "--method",
         "jerm",
         "--set",
@@ -200,7 +262,7 @@ def test_methods_are_listed():
 
 def test_without_an_output_file_nothing_is_written(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    status, out, _ = call("fit", folder / "clinic.csv", "--label", "reported", "--id", "patient")
+    status, out, _ = call("fit", folder / "clinic.csv", *FIT)
     assert status == 0
     assert "Nothing was written" in out
     assert list(tmp_path.iterdir()) == []
@@ -248,9 +310,16 @@ def test_wrong_options_are_errors(folder, tmp_path):
     table, model, out = folder / "clinic.csv", folder / "m.propense", tmp_path / "o.csv"
     refused(["fit", table, "--label", "told"], "clinic.csv", "'told'", "--label")
     refused(["fit", table], "--label")
-    refused(["fit", table, *FIT, "--method", "magic"], "magic", "jerm")
+    refused(["fit", table, *PLAIN, "--method", "magic"], "magic", "jerm")
     refused(["fit", table, *FIT, "--decision", "fair"], "decision='fair'", "balanced")
     refused(["fit", table, *FIT, "--propensity-features", "sex,height"], "'height'", "'age'")
+    refused(["fit", table, *FIT, "--class-features", "height"], "class feature 'height'", "'age'")
+    refused(["fit", table, *PLAIN, "--learners", "trees"], "learners='trees'", "'linear'")
+    refused(["fit", table, *PLAIN, "--method", "tm", "--learners", "linear"], "tm has no learners", "out --learners")
+    refused(["fit", table, *PLAIN, "--method", "tm", "--prior", "0.5"], "tm cannot use", "Leave out --prior")
+    refused(["fit", table, *PLAIN, "--method", "tm", "--jobs", "2"], "Leave out --jobs")
+    refused(["fit", table, *FIT, "--jobs", "0"], "--jobs 0")
+    refused(["fit", table, *FIT, "--prior", "much"], "--prior much", "0.1-0.2")
     refused(["fit", table, *FIT, "--model", table], "not overwritten")
     refused(["fit", table, *FIT, "--report", table], "not overwritten")
     refused(["fit", table, *FIT, "--model", tmp_path / "no" / "m.propense"], "there is no folder")
@@ -260,7 +329,7 @@ def test_wrong_options_are_errors(folder, tmp_path):
     refused(["fit", table, *FIT, "--set", "spy_quantile"], "NAME=VALUE")
     refused(["fit", table, *FIT, "--set", "ridge=-1"], "ridge=-1")
     refused(["fit", table, *FIT, "--decimal", "x"], "--decimal 'x'")
-    refused(["fit", table, *FIT, "--propensity-features", ","], "a name is missing")
+    refused(["fit", table, *FIT, "--propensity-features", ","], "--propensity-features ,: a name is missing")
     refused(["fit", table, *FIT, "--positive", "maybe"], "'maybe'", "'yes'")
     refused(["score", table, "--model", table, "--out", out], "clinic.csv", "not a propense model file")
     refused(["score", table, "--model", model, "--out", model], "not overwritten")
@@ -453,7 +522,7 @@ def in_pieces(tmp_path, clinic):
 @pytest.mark.slow
 def test_a_folder_is_fitted_in_memory_or_with_dask(in_pieces, tmp_path):
     """Both give the same model; with Dask in a process of its own, since a cluster starts processes."""
-    arguments = ["fit", in_pieces, *FIT, "--method", "pglin", "--no-scar-test", "--model"]
+    arguments = ["fit", in_pieces, *PLAIN, "--method", "pglin", "--no-scar-test", "--model"]
     assert call(*arguments, tmp_path / "memory")[::2] == (0, "")
     done = subprocess.run(
         [sys.executable, "-m", "propense", *map(str, arguments), tmp_path / "dask", "--dask", "local"],
@@ -500,7 +569,7 @@ def test_text_views_take_decimal_commas_and_are_defused(tmp_path):
     assert defused(table).column("a").to_pylist()[:2] == ["1,5", "'=2"]
 
 
-@pytest.mark.parametrize("prior", ["2", "0", "-1", "nan"])
+@pytest.mark.parametrize("prior", ["2", "0", "-1", "nan", "0.2-0.1", "0,15", "0.1-2"])
 def test_a_prior_is_checked_before_the_fit(folder, prior):
     status, _, err = call("fit", folder / "clinic.csv", *FIT, "--prior", prior)
     assert status == 2

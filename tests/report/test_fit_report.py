@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -13,9 +12,9 @@ from propense import JERM, PGLin
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 from propense.report import gather_fit, render, report_fit
-from propense.tables import fit_table
+from propense.tables import describe_learning, fit_table, list_rows
 
-SECTIONS = ["how-many", "warnings", "groups", "review", "naive", "assumptions", "cite", "details"]
+SECTIONS = ["how-many", "learned", "warnings", "groups", "review", "naive", "assumptions", "cite", "details"]
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
@@ -37,19 +36,46 @@ def test_every_section_is_on_the_page(page):
     assert re.findall(r'<section id="([\w-]+)">', page) == SECTIONS
     # The bar of rows, seven of five columns (two are numbers with a curve), simulated labels, expected hits.
     assert outline.counts["svg"] == 10
-    assert "What the labels suggest about how they were given" in page
-    assert outline.counts["table"] == 4
+    assert outline.counts["table"] == 3
 
 
 def test_the_numbers_are_those_of_the_fit(found, page):
     expected = found.expected.sum()
     words = " ".join(re.sub("<[^>]+>", "", page).split())
-    share = 100 * found.labelled.sum() / expected
-    assert f"About {expected:,.0f} of 600 rows are positive." in words
-    assert f"{found.labelled.sum()} of them are labelled, which is {share:.0f}% of the positives." in words
-    unlabelled = np.flatnonzero(~found.labelled)
-    first = unlabelled[np.argmax(found.scores.hidden[unlabelled])]
-    assert f'<th scope="row">p{first}</th><td>{found.scores.hidden[first]:.3f}</td>' in page
+    labelled, (low, high) = found.labelled.sum(), (600 * share for share in found.prior_range)
+    assert f"About {expected:,.0f} of 600 rows are positive ({low:,.0f} to {high:,.0f})." in words
+    share = f"{labelled / expected:.0%} of the positives ({labelled / high:.0%} to {labelled / low:.0%})"
+    assert f"{labelled} of them are labelled, which is {share}." in words
+    between = f"({low - labelled:,.0f} to {high - labelled:,.0f})"
+    assert f"The other {expected - labelled:,.0f} {between} are hidden among the unlabelled rows." in words
+    review = list_rows(found, 25)
+    first, (least, most) = review.rows[0], review.hidden_range[0]
+    cells = f"<td>{review.hidden[0]:.2f}</td><td>{least:.2f} to {most:.2f}</td>"
+    assert f'<th scope="row">p{first}</th>{cells}' in page
+    assert str(review.promise) in words
+
+
+def test_the_page_says_what_was_learned_and_states_the_number_once(found, page):
+    words = " ".join(re.sub("<[^>]+>", "", page).split())
+    for line in describe_learning(found):
+        assert words.count(line) == 1
+    assert words.count(" rows are positive (") == 1
+    assert "Estimated share of positive rows" not in words
+
+
+def test_rows_that_the_method_has_seen_are_listed_without_a_promise(clinic):
+    report = gather_fit(fit_table(clinic, "reported", id="patient", method="sar-em", scar_test=False), "x")
+    assert report.review_words.startswith("No number of positives is promised for these 25 rows: SAREM was fitted")
+    assert report.hits is None
+    assert report.review.head == ["id", "positive, given no label", "labelled, if positive"]
+    assert len(report.review.lines) == 25
+
+
+def test_where_too_little_was_learned_rows_have_no_chances(clinic):
+    few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(600)]))
+    report = gather_fit(fit_table(few, "reported", id="patient", scar_test=False), "x")
+    assert "too little was learned" in report.review_words
+    assert report.review.head == ["id", "labelled, if positive"]
 
 
 @pytest.mark.slow

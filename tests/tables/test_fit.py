@@ -21,9 +21,12 @@ from propense.tables import FitOptions, TableFile, fit_table, summarise_estimato
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
+LINEAR = {"id": "patient", "learners": "linear"}
+
+
 @pytest.fixture(scope="module")
 def found(clinic):
-    return fit_table(clinic, "reported", id="patient")
+    return fit_table(clinic, "reported", **LINEAR)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def test_the_default_method_is_pu_classifier(clinic):
 
 def test_options_may_be_passed_whole(clinic, found):
     options = FitOptions("reported", id="patient", method="tm")
-    again = fit_table(clinic, options, method="pu")
+    again = fit_table(clinic, options, method="pu", learners="linear")
     np.testing.assert_array_equal(again.scores.hidden, found.scores.hidden)
     with pytest.raises(TypeError, match="colour"):
         fit_table(clinic, options, colour="red")
@@ -118,7 +121,7 @@ def test_the_format_of_the_file_does_not_matter(tmp_path, clinic, found):
     csv.write_csv(clinic, tmp_path / "t.csv")
     parquet.write_table(clinic, tmp_path / "t.parquet")
     for name in ("t.csv", "t.parquet"):
-        again = fit_table(TableFile(tmp_path / name).read(), "reported", id="patient")
+        again = fit_table(TableFile(tmp_path / name).read(), "reported", **LINEAR)
         assert again.schema == found.schema
         np.testing.assert_array_equal(again.scores.hidden, found.scores.hidden)
 
@@ -141,7 +144,7 @@ LABELS = [
 def test_labels_may_be_written_in_many_ways(clinic, found, words, _):
     labels = [words[0] if label else words[1] for label in found.labelled.tolist()]
     table = clinic.set_column(clinic.column_names.index("reported"), "reported", pa.array(labels))
-    again = fit_table(table, "reported", id="patient")
+    again = fit_table(table, "reported", **LINEAR, scar_test=False)
     np.testing.assert_array_equal(again.labelled, found.labelled)
     np.testing.assert_array_equal(again.scores.posterior, found.scores.posterior)
 
@@ -153,7 +156,9 @@ def test_every_method_fits_a_table(clinic, method):
     assert type(found.estimator).description.name == method
     for scores in (found.scores.posterior, found.scores.propensity, found.scores.hidden):
         assert ((scores >= 0) & (scores <= 1)).all()
-    np.testing.assert_array_equal(found.model.score(clinic).hidden, found.scores.hidden)
+    again = found.estimator.oof_hidden_ if method == "pu" else found.model.score(clinic).hidden
+    np.testing.assert_array_equal(again, found.scores.hidden)
+    assert found.out_of_fold == (method == "pu")
 
 
 def test_propensity_features_are_columns_of_the_table(clinic):
@@ -164,6 +169,8 @@ def test_propensity_features_are_columns_of_the_table(clinic):
     assert used == ["bmi", "bmi missing", "sex=m"]
     with pytest.raises(InvalidOption, match=r"feature 'height' is not a feature. The features are: 'age'"):
         fit_table(clinic, "reported", id="patient", propensity_features=["height"])
+    with pytest.raises(InvalidOption, match="The class feature 'height' is not a feature"):
+        fit_table(clinic, "reported", id="patient", class_features=["height"])
     with pytest.raises(InvalidOption, match="naive does not fit a propensity"):
         fit_table(clinic, "reported", id="patient", method="naive", propensity_features=["sex"])
 
@@ -183,10 +190,52 @@ def test_doubts_and_warnings_become_notes(clinic):
     notes = fit_table(few, "reported", id="patient").notes
     assert sum(note.startswith("There are too few labelled rows: 10.") for note in notes) == 1
     empty = clinic.append_column("height", pa.array([None] * len(clinic), pa.float64()))
-    assert "The column 'height' is empty and was left out." in fit_table(empty, "reported", id="patient").notes
+    assert "The column 'height' is empty and was left out." in fit_table(empty, "reported", **LINEAR).notes
     assert any(
         "stopped after 100 rounds" in note for note in fit_table(clinic, "reported", id="patient", method="tm").notes
     )
+
+
+@pytest.mark.parametrize("learners", ["linear", "auto"])
+def test_columns_of_the_class_are_the_only_ones_that_matter_for_it(clinic, learners):
+    asked = {"scar_test": False, "learners": learners, "class_features": ["age", "bmi"]}
+    model = fit_table(clinic, "reported", id="patient", **asked).model
+    other = clinic.set_column(2, "sex", pa.array(["f"] * 600)).set_column(5, "region", pa.array(["east"] * 600))
+    np.testing.assert_allclose(model.score(other).posterior, model.score(clinic).posterior, rtol=1e-12)
+    older = clinic.set_column(1, "age", pa.array(np.array(clinic.column("age")) + 20))
+    assert model.score(older).posterior.mean() > model.score(clinic).posterior.mean() + 0.1
+
+
+@pytest.mark.parametrize("prior", [0.6, (0.55, 0.6)])
+def test_the_estimate_meets_a_prior(clinic, prior):
+    found = fit_table(clinic, "reported", **LINEAR, scar_test=False, prior=prior)
+    assert found.estimator.prior_ == pytest.approx(np.min(prior), abs=1e-6)
+    assert found.expected.mean() == pytest.approx(np.min(prior), abs=1e-6)
+    assert found.prior_range == pytest.approx((np.min(prior), np.max(prior)))
+
+
+LACKING = [
+    ({"prior": 0.5}, "The method tm cannot use a share of positives that is known. Leave out prior="),
+    ({"class_features": ["age"]}, "The method tm uses all columns for the class"),
+    ({"learners": "auto"}, "The method tm has no learners to choose from"),
+    ({"jobs": 2}, "The method tm does not run several fits at the same time"),
+    ({"method": "pu", "learners": "trees"}, "learners='trees'"),
+    ({"method": "pu", "learners": "auto", "parameters": {"learners": "linear"}}, "learners .* is given twice"),
+    ({"method": "pu", "jobs": 0}, "jobs=0 is not a number of fits"),
+    ({"method": "pu", "prior": 0.01}, "of the rows are labelled, so at least that share is positive"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), LACKING, ids=[str(case[0])[1:30] for case in LACKING])
+def test_what_a_method_cannot_use_is_one_error(clinic, options, words):
+    with pytest.raises(InvalidOption, match=words):
+        fit_table(clinic, "reported", id="patient", **{"method": "tm", **options})
+
+
+def test_every_fit_inside_a_method_is_reported(clinic):
+    told = []
+    fit_table(clinic, "reported", id="patient", scar_test=False, progress=lambda *each: told.append(each))
+    assert told == [*(("fit", done, 15) for done in range(1, 16)), ("test", 0, 1)]
 
 
 WRONG = [
@@ -201,7 +250,7 @@ WRONG = [
     ({"label": "sex"}, InvalidLabels, r"holds 'f' and 'm'. Pass the value that means labelled: positive='f' or"),
     ({"positive": "maybe"}, InvalidLabels, r"does not contain positive='maybe'. Its values: 'yes'"),
     ({"id": "reported"}, InvalidTable, "cannot be both the label and the id"),
-    ({"parameters": {"colour": 1}}, InvalidOption, "PUClassifier has no parameter 'colour'. It has: decision"),
+    ({"parameters": {"colour": 1}}, InvalidOption, "PUClassifier has no parameter 'colour'. It has: class_features"),
     ({"parameters": {"ridge": -1}}, InvalidOption, r"PUClassifier\(ridge=-1\)"),
     ({"drop": ["age", "sex", "bmi", "smoker", "region"]}, InvalidTable, "no column left to learn from"),
 ]
@@ -250,10 +299,10 @@ def test_names_that_scoring_writes_and_row_numbers_of_pandas_are_refused(clinic)
 
 def test_ids_are_kept_as_text(clinic):
     ids = pa.array([f"{i:05d}" for i in range(600)])
-    found = fit_table(clinic.set_column(0, "patient", ids), "reported", id="patient")
+    found = fit_table(clinic.set_column(0, "patient", ids), "reported", **LINEAR)
     assert found.ids[7] == "00007"
     large = pa.array([100000000000000273 + i for i in range(600)])
-    assert fit_table(clinic.set_column(0, "patient", large), "reported", id="patient").ids[0] == "100000000000000273"
+    assert fit_table(clinic.set_column(0, "patient", large), "reported", **LINEAR).ids[0] == "100000000000000273"
 
 
 def test_a_pipeline_is_summarised():

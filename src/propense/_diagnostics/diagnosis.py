@@ -104,6 +104,11 @@ class Diagnosis:
             return "falling" if self.alignment < _FALLING else "own features"
         return "class score" if self.height > _HIGH else "constant"
 
+    @property
+    def pattern(self) -> str:
+        """The pattern of the labels as a sentence."""
+        return _FOUND[self.labelling]
+
     def details(self) -> str:
         """Every number, with what it means."""
         lines = [
@@ -131,7 +136,7 @@ priors: share of positive rows under each assumption."""
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        lines = [_FOUND[self.labelling]]
+        lines = [self.pattern]
         used = f"{self.priors['shared']:.1%}"
         if not math.isnan(self.low):
             lines.append(f"Estimated share of positive rows: {self.low:.0%} to {self.high:.0%}, most likely {used}.")

@@ -14,6 +14,7 @@ from propense.cli._console import Console
 from propense.errors import DoubtfulFit
 from propense.estimators import JERM, Naive, Oracle, PUClassifier
 from propense.labelling import simulate
+from propense.tables import list_rows, summarise_estimator
 
 __all__ = ["Demo", "Finding", "Score", "run_demo", "show_demo"]
 
@@ -50,6 +51,7 @@ class Demo:
     prior: float
     scores: list[Score]
     findings: list[Finding]
+    promise: str
     notes: list[str]
 
 
@@ -75,8 +77,9 @@ def run_demo(seed: int) -> Demo:
         accuracy = balanced_accuracy_score(y_test, model.predict(X_test))
         return Score(name, accuracy, model.prior_, None if model is oracle else error)
 
-    unlabelled, hidden = np.flatnonzero(~labelled), first.predict_hidden(X)
-    most_likely = unlabelled[np.argsort(-hidden[unlabelled], kind="stable")[:TOP]]
+    review = list_rows(summarise_estimator(first, X, labelled), TOP)
+    # None if too little was learned.
+    hidden = np.full(len(review.rows), np.nan) if review.hidden is None else review.hidden
     return Demo(
         rows=len(y),
         positives=int(y.sum()),
@@ -90,7 +93,10 @@ def run_demo(seed: int) -> Demo:
             score("PUClassifier", first),
             score("Oracle, true classes", oracle),
         ],
-        findings=[Finding(int(rows[i]), float(hidden[i]), bool(y[i])) for i in most_likely],
+        findings=[
+            Finding(int(rows[i]), float(chance), bool(y[i])) for i, chance in zip(review.rows, hidden, strict=True)
+        ],
+        promise=str(review.promise),
         notes=[doubt.message for doubt in first.doubts_],
     )
 
@@ -116,9 +122,9 @@ def show_demo(demo: Demo) -> None:
     found.add_column("probability", justify="right")
     found.add_column("malignant?")
     for finding in demo.findings:
-        found.add_row(str(finding.row), f"{finding.hidden:.4f}", "yes" if finding.positive else "no")
+        found.add_row(str(finding.row), f"{finding.hidden:.2f}", "yes" if finding.positive else "no")
     console.print(found)
     hits = sum(finding.positive for finding in demo.findings)
-    console.print(f"{hits} of these {len(demo.findings)} rows are malignant.")
+    console.print(f"{demo.promise} {hits} of them are malignant.")
     for note in demo.notes:
         console.print(f"Note: {note}")

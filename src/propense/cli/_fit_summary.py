@@ -5,8 +5,7 @@ from rich.text import Text
 
 from propense.cli._console import Console
 from propense.cli._printing import harmless, say
-from propense.estimators import PUClassifier
-from propense.tables import Grouping, TableFit
+from propense.tables import Grouping, ReviewList, TableFit, describe_learning
 
 __all__ = ["show_fit"]
 
@@ -15,8 +14,8 @@ _SHOWN, _NAMED = 5, 12
 _KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category": "categories"}
 
 
-def show_fit(found: TableFit, name: str) -> None:
-    """Print the columns, the estimates of the method and the naive baseline, under-labelled groups and notes."""
+def show_fit(found: TableFit, name: str, listed: ReviewList | None = None) -> None:
+    """Print the columns, the estimates, under-labelled groups, what was learned, what the list promises, and notes."""
     console = Console()
     label = "" if found.model is None else f" ({found.model.label})"
     say(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
@@ -27,12 +26,13 @@ def show_fit(found: TableFit, name: str) -> None:
             say(f"  {words}: {shown}")
     console.print(_estimates(found), soft_wrap=True)
     console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_), soft_wrap=True)
-    if isinstance(found.estimator, PUClassifier):
-        say(*str(found.estimator.diagnosis_).splitlines())
+    say(*describe_learning(found))
     if found.scar is not None:
         say(f"Labels at random? {found.scar} {found.scar.rows:,} rows were tested.")
     for note in found.notes:
         say(f"Note: {note}")
+    if listed is not None:
+        say(str(listed.promise))
 
 
 def _estimates(found: TableFit) -> Table:
@@ -43,8 +43,14 @@ def _estimates(found: TableFit) -> Table:
     table.add_column("naive: unlabelled = negative", justify="right")
     table.add_column(type(estimator).__name__, justify="right")
     table.add_row("positive rows, estimated", _share(labelled, n), _share(estimator.prior_ * n, n))
-    table.add_row("positives that are labelled", "100%", _percent(estimator.label_frequency_))
-    table.add_row("positives without a label", "0", f"{found.counts.hidden:,.0f}")
+    hidden, frequency = f"{found.counts.hidden:,.0f}", _percent(estimator.label_frequency_)
+    if found.prior_range is not None:
+        low, high = (max(n * share, labelled) for share in found.prior_range)
+        table.add_row("  range", "", f"{low:,.0f} to {high:,.0f} ({low / n:.0%} to {high / n:.0%})")
+        hidden = f"{hidden} ({low - labelled:,.0f} to {high - labelled:,.0f})"
+        frequency = f"{frequency} ({labelled / high:.0%} to {labelled / low:.0%})"
+    table.add_row("positives that are labelled", "100%", frequency)
+    table.add_row("positives without a label", "0", hidden)
     cuts = [_percent(model.prior_ if balanced else 0.5) for model in (found.naive, estimator)]
     counts = found.counts.naive_positive, found.counts.positive
     cells = [f"{count:,} (probability > {cut})" for count, cut in zip(counts, cuts, strict=True)]

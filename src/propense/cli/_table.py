@@ -25,6 +25,13 @@ Tables = Annotated[
     Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file, or a folder of Parquet files.")
 ]
 Decimal = Annotated[str | None, typer.Option("--decimal", help="The decimal sign of numbers in a CSV file: . or ,")]
+Defuse = Annotated[
+    bool,
+    typer.Option(
+        "--defuse",
+        help="In the CSV file written, put ' before text that a spreadsheet would run as a formula (= + - @).",
+    ),
+]
 ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
 
 # The facts of a model file whose names are not plain words.
@@ -46,11 +53,34 @@ def fit(
         str,
         typer.Option("--method", help="A name listed by propense methods, or the import path of a class of your own."),
     ] = "pu",
+    learners: Annotated[
+        str | None,
+        typer.Option(
+            "--learners",
+            help="What learns the labels, for the method pu: auto (logistic regression and trees) or linear (fast, has "
+            "coefficients). Default: auto.",
+        ),
+    ] = None,
+    class_features: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class-features",
+            help="The columns that being positive depends on: A,B. May be repeated. Default: all columns.",
+        ),
+    ] = None,
     propensity_features: Annotated[
         list[str] | None,
         typer.Option(
             "--propensity-features",
             help="The columns that the chance of a label depends on: A,B. May be repeated. Default: all columns.",
+        ),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            "--prior",
+            help="The share of rows that are positive, if you know it: 0.15, or a range: 0.1-0.2. The estimate meets "
+            "it, and the SCAR test becomes more powerful.",
         ),
     ] = None,
     drop: Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out. May be repeated.")] = None,
@@ -84,28 +114,39 @@ def fit(
             help="Test whether every positive row has the same chance of a label. Default: up to 30 features.",
         ),
     ] = None,
-    prior: Annotated[
-        float | None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", help="How many fits run at the same time; -1: one for each processor. Default: 1."),
+    ] = None,
+    review: Annotated[
+        Path | None,
         typer.Option(
-            "--prior", help="The share of rows that are positive, if you know it. Makes the SCAR test more powerful."
+            "--list", help="Write the unlabelled rows to review first, with their chances, to this file (CSV, …)."
         ),
     ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many rows to list.")] = 50,
+    defuse: Defuse = False,
     model: Annotated[Path | None, typer.Option("--model", help="Save the model to this file.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write a report to this file (HTML).")] = None,
 ) -> None:
     """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
-    from propense.tables import FitOptions, TableFile, TableFolder
+    from propense.tables import FitOptions, TableFile, TableFolder, list_rows, write_list
+    from propense.tables.review import check_list
 
     in_pieces = dask is not None or table.is_dir()
     source = TableFolder(table) if in_pieces else TableFile(table)
     read = [piece.path for piece in source.pieces] if isinstance(source, TableFolder) else [table]
-    keep_apart(read, {"--model": model, "--report": report})
+    keep_apart(read, {"--list": review, "--model": model, "--report": report})
     if report is not None:
         from propense.report import check_extra
 
         check_extra()
-    _find_method(method)
+    kind, _ = _find_method(method)
+    if review is not None:
+        if dask is not None:
+            raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
+        check_list(kind, source.columns, review, str(table))
     options = FitOptions(
         label=label,
         positive=positive,
@@ -114,16 +155,26 @@ def fit(
         categorical=categorical or [],
         method=method,
         decision=decision,
-        propensity_features=None if propensity_features is None else _names(propensity_features, source.columns),
+        class_features=_names("--class-features", class_features, source.columns),
+        propensity_features=_names("--propensity-features", propensity_features, source.columns),
+        learners=learners,
+        prior=_prior(prior),
+        jobs=jobs,
         parameters=_parameters(settings or []),
         decimal=decimal,
         scar_test=scar_test,
-        prior=prior,
     )
-    found = _fit(source, options, dask)
+    rows, found = _fit(source, options, dask)
     found = replace(found, notes=[with_flags(note) for note in found.notes])
     written = _write_fit(found, table, model, report)
-    show_fit(found, table.name)
+    listed = None
+    if review is not None:
+        listed = list_rows(found, top)
+        write_list(listed, rows, source, review, defuse=defuse)
+        written.insert(0, f"Wrote the list {review}.")
+    show_fit(found, table.name, listed)
+    if not written:
+        written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
     say(*written)
 
 
@@ -136,12 +187,7 @@ def score(
         typer.Option("--top", min=1, help="Write only this many unlabelled rows, the most likely positives first."),
     ] = None,
     decimal: Decimal = None,
-    defuse: Annotated[
-        bool,
-        typer.Option(
-            "--defuse", help="In a CSV file, put ' before text that a spreadsheet would run as a formula (= + - @)."
-        ),
-    ] = False,
+    defuse: Defuse = False,
     method: Annotated[
         str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
     ] = None,
@@ -172,16 +218,15 @@ def score(
             defuse=defuse,
             progress=lambda rows: bar.update(task, completed=rows),
         )
-    words = f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label})"
-    say(f"{words}, about {done.positives - done.labelled:,.0f} of the others expected to be positive.")
+    say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
     if fitted.label.column not in source.columns:
         say(f"The table has no column {fitted.label.column!r}, so every row is treated as unlabelled.")
     say(*_fitted_rows(fitted, done.fitted))
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
         say(f"Note: {words}. They are treated as its most frequent category.")
-    if top is not None:
-        say(f"About {done.hits:,.1f} of the {done.listed:,} rows listed are expected to be positive.")
+    unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
+    say(str(done.promise) if top is not None else done.promise.about(unlabelled))
     say(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
 
 
@@ -254,17 +299,20 @@ def _find_method(name: str) -> Any:
     return find_method(name)
 
 
-def _fit(source: Any, options: "FitOptions", dask: str | None) -> "TableFit":
-    """Fit in this process, or on Dask."""
+def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "TableFit"]:
+    """Fit in this process, or on Dask; the table, where it is in memory, and the fit."""
     if dask is not None:
         from propense._cluster import on_dask
         from propense.tables import fit_folder
 
         with on_dask(dask):
-            return fit_folder(source, options)
+            return None, fit_folder(source, options)
+    from propense.cli._fit_progress import show_progress
     from propense.tables import fit_table
 
-    return fit_table(source.read(), options, where=str(source.path))
+    with show_progress() as progress:
+        table = source.read()
+        return table, fit_table(table, options, where=str(source.path), progress=progress)
 
 
 def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path | None) -> list[str]:
@@ -283,7 +331,7 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
 
         render(gather_fit(found, table.name)).write(report)
         words.append(f"Wrote the report {report}.")
-    return words or ["Nothing was written. Use --model FILE to save the model, and --report FILE to write a report."]
+    return words
 
 
 def _load(path: Path) -> Any:
@@ -308,13 +356,30 @@ def _fitted_rows(model: Any, count: int | None) -> list[str]:
     return [f"Note: {count:,} of these rows {which}; their scores are too certain. To review them, use fit --list."]
 
 
-def _names(given: list[str], columns: list[str]) -> list[str]:
+def _names(option: str, given: list[str] | None, columns: list[str]) -> list[str] | None:
     """Columns separated by commas; a column whose name contains a comma is one column."""
+    if given is None:
+        return None
     names = [name for text in given for name in ([text] if text in columns else text.split(","))]
     stripped = [name if name in columns else name.strip() for name in names]
     if "" in stripped and "" not in columns:
-        raise InvalidOption(f"--propensity-features {','.join(given)}: a name is missing.")
+        raise InvalidOption(f"{option} {','.join(given)}: a name is missing.")
     return stripped
+
+
+def _prior(given: str | None) -> float | tuple[float, float] | None:
+    """A share, or two with a comma or a dash between them."""
+    if given is None:
+        return None
+    try:
+        return float(given)
+    except ValueError:
+        pass
+    low, _, high = given.replace("–", "-").replace(",", "-").partition("-")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise InvalidOption(f"--prior {given}: pass a share such as 0.15, or a range such as 0.1-0.2.") from None
 
 
 def _parameters(given: list[str]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import numpy as np
 from propense.inference import ScarTest
 from propense.plots._base import axes_or_new
 from propense.tables.groups import Grouping
+from propense.tables.model import out_of_fold_scores, prior_range
+from propense.tables.promise import likely_range
 
 __all__ = ["GroupDisplay", "PrevalenceDisplay", "PropensityCurveDisplay", "ReviewDisplay", "ScarDisplay"]
 
@@ -23,10 +25,14 @@ class PrevalenceDisplay:
     rows, labelled : int
     positives : float
         The estimated number of positives, labelled rows included.
+    positives_range : tuple of float, default=None
+        The least and the most that this is likely to be.
     """
 
-    def __init__(self, rows: int, labelled: int, positives: float) -> None:
-        self.rows, self.labelled, self.positives = rows, labelled, positives
+    def __init__(
+        self, rows: int, labelled: int, positives: float, *, positives_range: tuple[float, float] | None = None
+    ) -> None:
+        self.rows, self.labelled, self.positives, self.positives_range = rows, labelled, positives, positives_range
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
@@ -41,22 +47,34 @@ class PrevalenceDisplay:
         ax : matplotlib axes, default=None
         """
         labelled = np.asarray(y) == estimator.classes_[1]
-        hidden = estimator.predict_hidden(X)[~labelled].sum()
-        return cls(len(labelled), int(labelled.sum()), float(labelled.sum() + hidden)).plot(ax=ax)
+        kept = out_of_fold_scores(estimator, len(labelled))
+        hidden = (estimator.predict_hidden(X) if kept is None else kept.hidden)[~labelled].sum()
+        ends = prior_range(estimator)
+        if ends is not None:
+            ends = len(labelled) * ends[0], len(labelled) * ends[1]
+        count = int(labelled.sum())
+        return cls(len(labelled), count, float(count + hidden), positives_range=ends).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax, figsize=(7, 1.6))
         left = 0.0
-        for width, colour, words in (
-            (self.labelled, _LABELLED, "labelled"),
-            (self.positives - self.labelled, _HIDDEN, "probably positive, unlabelled"),
-            (self.rows - self.positives, _REST, "probably negative"),
+        ends = self.positives_range
+        hidden = negative = ""
+        if ends is not None:
+            low, high = (min(max(each, self.labelled), self.rows) for each in ends)
+            hidden = f" ({low - self.labelled:,.0f} to {high - self.labelled:,.0f})"
+            negative = f" ({self.rows - high:,.0f} to {self.rows - low:,.0f})"
+            self.ax_.plot([low, high], [0, 0], color="0.2", linewidth=2, marker="|", markersize=12)
+        for width, colour, words, between in (
+            (self.labelled, _LABELLED, "labelled", ""),
+            (self.positives - self.labelled, _HIDDEN, "probably positive, unlabelled", hidden),
+            (self.rows - self.positives, _REST, "probably negative", negative),
         ):
-            self.ax_.barh(0, width, left=left, color=colour, label=f"{words}: {width:,.0f}")
+            self.ax_.barh(0, width, left=left, color=colour, label=f"{words}: {width:,.0f}{between}")
             left += width
         self.ax_.set(xlim=(0, self.rows), yticks=[], xlabel="rows")
-        self.ax_.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize="small")
+        self.ax_.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize="x-small")
         return self
 
 
@@ -127,10 +145,20 @@ class ReviewDisplay:
     ----------
     hidden : array-like of shape (n,)
         h(x) of the unlabelled rows, in any order.
+    order : array-like of shape (n,), default=None
+        What the rows are ordered by, the largest first; None means h(x).
+    hidden_range : array-like of shape (n, 2), default=None
+        The range of h(x), for a range of the number.
     """
 
-    def __init__(self, hidden: Any) -> None:
-        self.hits = np.concatenate([[0.0], np.cumsum(np.sort(np.asarray(hidden, dtype=np.float64))[::-1])])
+    def __init__(self, hidden: Any, *, order: Any = None, hidden_range: Any = None) -> None:
+        hidden = np.asarray(hidden, dtype=np.float64)
+        places = np.argsort(-np.asarray(hidden if order is None else order), kind="stable")
+        ends = np.full((len(hidden), 2), np.nan) if hidden_range is None else np.asarray(hidden_range)
+        parts = np.column_stack([np.ones(len(hidden)), hidden, ends, hidden * (1.0 - hidden)])[places]
+        sums = np.concatenate([np.zeros((1, 5)), np.cumsum(parts, axis=0)]).T
+        self.hits = sums[1]
+        self.ends = None if hidden_range is None else likely_range(sums)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Self:
@@ -150,6 +178,9 @@ class ReviewDisplay:
         self.ax_ = axes_or_new(ax, figsize=(5, 3))
         # A few hundred points are enough to draw a curve of millions.
         places = np.unique(np.linspace(0, len(self.hits) - 1, 400).astype(np.intp))
+        if self.ends is not None:
+            low, high = (each[places] for each in self.ends)
+            self.ax_.fill_between(places, low, high, color=_HIDDEN, alpha=0.2, linewidth=0, label="range")
         self.ax_.plot(places, self.hits[places], color=_HIDDEN, label="ordered by this model")
         self.ax_.plot([0, len(self.hits) - 1], [0, self.hits[-1]], color="0.6", linewidth=1, label="in random order")
         self.ax_.set(xlabel="unlabelled rows reviewed, most likely positives first", ylabel="expected positives found")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from propense.estimators import PUClassifier
+from propense.estimators import Naive
 from propense.estimators._description import reference
 from propense.plots import (
     GroupDisplay,
@@ -18,7 +18,8 @@ from propense.plots import (
 )
 from propense.report.page import Figure, Page, render, software, to_svg
 from propense.study.grids import Grid
-from propense.tables import TableFit, summarise_estimator
+from propense.tables import TableFit, describe_learning, list_rows, summarise_estimator
+from propense.tables.model import review_order
 
 __all__ = ["FitReport", "gather_fit", "report_fit"]
 
@@ -47,18 +48,21 @@ class FitReport:
     rows: str
     labelled: str
     positives: str
+    positives_range: str
     hidden: str
+    hidden_range: str
     frequency: str
+    frequency_range: str
     prevalence: Figure
     caution: str
     drawings: list[Figure]
-    diagnosis: list[str]
+    learned: list[str]
     at_random: str
     simulations: Figure | None
     groups: Grid
     review: Grid
     review_words: str
-    hits: Figure
+    hits: Figure | None
     naive: Grid
     effects: Grid | None
     effect_words: str
@@ -96,8 +100,9 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
     estimator = found.estimator
     n, labelled = len(found.labelled), int(found.labelled.sum())
     positives = float(found.expected.sum())
-    hidden = found.scores.hidden[~found.labelled]
-    review, review_words = _review(found)
+    ends = found.prior_range
+    low, high = (np.nan, np.nan) if ends is None else (max(n * share, labelled) for share in ends)
+    review, review_words, hits = _review(found)
     path = RiskPathDisplay(estimator.risk_path_)
     return FitReport(
         title=title,
@@ -105,18 +110,24 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         rows=f"{n:,}",
         labelled=f"{labelled:,}",
         positives=f"{positives:,.0f}",
-        hidden=f"{hidden.sum():,.0f}",
+        positives_range=_between(low, high),
+        hidden=f"{positives - labelled:,.0f}",
+        hidden_range=_between(low - labelled, high - labelled),
         frequency=_percent(labelled / positives),
-        prevalence=to_svg("Labelled, hidden positive and negative rows", PrevalenceDisplay(n, labelled, positives)),
+        frequency_range="" if ends is None else f" ({labelled / high:.0%} to {labelled / low:.0%})",
+        prevalence=to_svg(
+            "Labelled, hidden positive and negative rows",
+            PrevalenceDisplay(n, labelled, positives, positives_range=None if ends is None else (low, high)),
+        ),
         caution=_caution(found),
         drawings=_drawings(found),
-        diagnosis=str(estimator.diagnosis_).splitlines() if isinstance(estimator, PUClassifier) else [],
+        learned=describe_learning(found),
         at_random="" if found.scar is None else f"{found.scar} {found.scar.rows:,} rows were tested.",
         simulations=None if found.scar is None else to_svg("Simulated and observed labels", ScarDisplay(found.scar)),
         groups=_groups(found),
         review=review,
         review_words=review_words,
-        hits=to_svg("Positives expected among the rows reviewed", ReviewDisplay(hidden)),
+        hits=hits,
         naive=_naive_comparison(found),
         effects=_effects(found),
         effect_words=_EFFECTS["prepared" if found.model is not None else "given"],
@@ -158,7 +169,7 @@ def _groups(found: TableFit) -> Grid:
             f"{grouping.column}: {group.name}",
             f"{group.rows:,}",
             f"{group.labelled:,}",
-            f"{group.positives:,.0f}",
+            f"{group.positives:,.0f}{_between(group.low, group.high)}",
             _percent(group.frequency),
         ]
         for grouping in found.groups
@@ -167,24 +178,34 @@ def _groups(found: TableFit) -> Grid:
     return Grid("All groups", ["group", "rows", "labelled", "estimated positives", "positives labelled"], lines)
 
 
-def _review(found: TableFit) -> tuple[Grid, str]:
-    """The unlabelled rows most likely positive."""
-    unlabelled = np.flatnonzero(~found.labelled)
-    order = unlabelled[np.argsort(-found.scores.hidden[unlabelled], kind="stable")[:_LISTED]]
-    scores = found.scores
-    lines = [
-        [
-            str(row + 1 if found.ids is None else found.ids[row]),
-            f"{scores.hidden[row]:.3f}",
-            f"{scores.posterior[row]:.3f}",
-            f"{scores.propensity[row]:.3f}",
-        ]
-        for row in order
-    ]
-    name = "row" if found.ids is None else "id"
-    head = [name, "positive, given no label", "positive, label not known", "labelled, if positive"]
-    words = f"About {scores.hidden[order].sum():.1f} of these {len(order)} rows are expected to be positive."
-    return Grid("The unlabelled rows most likely to be positive", head, lines), words
+def _review(found: TableFit) -> tuple[Grid, str, Figure | None]:
+    """The unlabelled rows most likely positive, what they promise, and how many a longer list would find."""
+    title = "The unlabelled rows most likely to be positive"
+    if isinstance(found.estimator, Naive):
+        return Grid(title, ["row"], []), "The naive method treats all of them as negative.", None
+    review = list_rows(found, _LISTED)
+    head, columns = ["row" if found.ids is None else "id"], [_names(found, review.rows)]
+    if review.hidden is not None:
+        head.append("positive, given no label")
+        columns.append([f"{each:.2f}" for each in review.hidden])
+    if review.hidden_range is not None:
+        head.append("range")
+        columns.append([f"{low:.2f} to {high:.2f}" for low, high in review.hidden_range])
+    head.append("labelled, if positive")
+    columns.append([f"{each:.2f}" for each in found.scores.propensity[review.rows]])
+    figure = None
+    if not review.promise.unpromised:
+        scores, rest = found.scores, ~found.labelled
+        ends = None if scores.hidden_range is None else scores.hidden_range[rest]
+        order = review_order(found.estimator, scores)[rest]
+        display = ReviewDisplay(scores.hidden[rest], order=order, hidden_range=ends)
+        figure = to_svg("Positives expected among the rows reviewed", display)
+    lines = [list(line) for line in zip(*columns, strict=True)]
+    return Grid(title, head, lines), str(review.promise), figure
+
+
+def _names(found: TableFit, rows: Any) -> list[str]:
+    return [str(row + 1 if found.ids is None else found.ids[row]) for row in rows]
 
 
 def _naive_comparison(found: TableFit) -> Grid:
@@ -193,7 +214,6 @@ def _naive_comparison(found: TableFit) -> Grid:
     both = int((found.positive & found.naive_positive).sum())
     lines = [
         ["estimated positives", _count_of(labelled, n), _count_of(float(found.expected.sum()), n)],
-        ["share of positives labelled", "100%", _percent(labelled / float(found.expected.sum()))],
         ["rows classified as positive", f"{int(found.naive_positive.sum()):,}", f"{int(found.positive.sum()):,}"],
         ["classified as positive by both", f"{both:,}", f"{both:,}"],
     ]
@@ -245,6 +265,10 @@ _KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category
 
 def _percent(share: float) -> str:
     return "–" if np.isnan(share) else f"{share:.0%}"
+
+
+def _between(low: float | None, high: float | None) -> str:
+    return "" if low is None or np.isnan(low) else f" ({low:,.0f} to {high:,.0f})"
 
 
 def _count_of(count: float, of: int) -> str:

@@ -6,8 +6,11 @@ from propense.tables.folder import TableFolder
 from propense.tables.folder_fit import fit_folder
 from propense.tables.groups import Group, Grouping
 from propense.tables.labels import Label
+from propense.tables.learned import describe_learning
 from propense.tables.model import Scores, TableModel
 from propense.tables.prepare import FitOptions
+from propense.tables.promise import Promise
+from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 
@@ -18,6 +21,8 @@ __all__ = [
     "Group",
     "Grouping",
     "Label",
+    "Promise",
+    "ReviewList",
     "Schema",
     "Scored",
     "Scores",
@@ -26,8 +31,11 @@ __all__ = [
     "TableFolder",
     "TableModel",
     "TableWriter",
+    "describe_learning",
     "fit_folder",
     "fit_table",
+    "list_rows",
     "score_file",
     "summarise_estimator",
+    "write_list",
 ]

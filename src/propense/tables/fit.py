@@ -1,7 +1,9 @@
 """Fit a method to a table, and summarise the fit."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._inputs.labels import read_labels, separate_known_negatives
 from propense._inputs.preparation import Preparation
+from propense._maths.logistic import logit
 from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
@@ -20,7 +23,7 @@ from propense.tables.cells import row_ids
 from propense.tables.fitted_rows import remember
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
-from propense.tables.model import Scores, TableModel, scores_of
+from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
 from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
@@ -80,6 +83,8 @@ class TableFit:
         Counts over all rows. Where the table is larger than memory, all arrays above are of a sample of the rows.
     scar : ScarTest or None
         The test of whether labels look drawn at random among the positives, if it was run.
+    out_of_fold : bool
+        Whether the rows were scored by models that have not seen them.
     """
 
     estimator: BasePUClassifier
@@ -96,14 +101,27 @@ class TableFit:
     notes: list[str]
     counts: Counts
     scar: ScarTest | None = None
+    out_of_fold: bool = False
 
     @property
     def expected(self) -> NDArray[np.float64]:
         """P(Y=1 | x, s) of every row: 1 if it is labelled, else h(x)."""
         return np.where(self.labelled, 1.0, self.scores.hidden)
 
+    @property
+    def prior_range(self) -> tuple[float, float] | None:
+        """The range of the share of positives, or what other assumptions would give; None if there is none."""
+        return prior_range(self.estimator)
 
-def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", **options: Any) -> TableFit:
+
+def fit_table(
+    table: Any,
+    label: str | FitOptions,
+    *,
+    where: str = "the table",
+    progress: Callable[[str, int, int], None] | None = None,
+    **options: Any,
+) -> TableFit:
     """Fit a method to a table, and the naive baseline to compare it with.
 
     Parameters
@@ -113,6 +131,8 @@ def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", 
         The column that shows which rows are labelled, or all options in one object.
     where : str, default="the table"
         The name of the table in errors.
+    progress : callable, default=None
+        Called with what is being done ("fit" or "test"), the number of its parts that are done, and of all.
     **options
         The other options of `FitOptions`, such as ``id="patient"`` or ``method="jerm"``.
 
@@ -124,7 +144,10 @@ def fit_table(table: Any, label: str | FitOptions, *, where: str = "the table", 
     columns = check_columns(table.column_names, chosen, where)
     found = read_label(table.column(chosen.label), chosen.label, where, chosen.positive)
     model, prepared, notes = prepare_table(table, columns, found, chosen, where)
-    notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labelled)
+    fits = None if progress is None else partial(progress, "fit")
+    notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labelled, fits)
+    if progress is not None:
+        progress("test", 0, 1)
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
     ids = None if chosen.id is None else row_ids(table, chosen.id, where)
     model = replace(model, fitted_rows=remember(prepared.matrix, ids))
@@ -183,10 +206,14 @@ def summarise_fit(
 ) -> TableFit:
     """A fit with its scores, groups and counts, and the naive baseline to compare it with."""
     features, labelled = prepared.features, prepared.labelled
-    scores = scores_of(estimator, prepared.inputs)
+    kept = out_of_fold_scores(estimator, len(labelled))
+    scores = scores_of(estimator, prepared.inputs) if kept is None else kept
     naive = fit_naive(estimator, features, labelled) if naive is None else naive
     naive_positive = np.asarray(naive.predict(features))
-    positive = np.asarray(estimator.predict(prepared.inputs) == estimator.classes_[1])
+    if kept is None:
+        positive = np.asarray(estimator.predict(prepared.inputs) == estimator.classes_[1])
+    else:
+        positive = logit(kept.posterior) > estimator._cut()
     if counts is None:
         hidden = float(scores.hidden[~labelled].sum())
         counts = Counts(len(labelled), int(labelled.sum()), hidden, int(naive_positive.sum()), int(positive.sum()))
@@ -200,11 +227,14 @@ def summarise_fit(
         naive=naive,
         naive_positive=naive_positive,
         positive=positive,
-        groups=group_labels(prepared.schema, prepared.matrix, labelled, np.where(labelled, 1.0, scores.hidden)),
+        groups=group_labels(
+            prepared.schema, prepared.matrix, labelled, np.where(labelled, 1.0, scores.hidden), scores.hidden_range
+        ),
         ids=ids,
         notes=[*notes, *(doubt.message for doubt in estimator.doubts_)],
         counts=counts,
         scar=scar,
+        out_of_fold=kept is not None,
     )
 
 

@@ -18,12 +18,17 @@ _PARTS = 4
 
 @dataclass(frozen=True)
 class Group:
-    """The number of rows in a group, of labelled rows, and of positives as the model estimates them."""
+    """The number of rows in a group, of labelled rows, and of positives as the model estimates them.
+
+    `low` and `high` are the least and the most positives, None if the method gives no range.
+    """
 
     name: str
     rows: int
     labelled: int
     positives: float
+    low: float | None = None
+    high: float | None = None
 
     @property
     def frequency(self) -> float:
@@ -50,14 +55,28 @@ class Grouping:
 
 
 def group_labels(
-    schema: Schema, matrix: NDArray[np.float64], labelled: NDArray[np.bool_], positive: NDArray[np.float64]
+    schema: Schema,
+    matrix: NDArray[np.float64],
+    labelled: NDArray[np.bool_],
+    positive: NDArray[np.float64],
+    hidden_range: NDArray[np.float64] | None = None,
 ) -> list[Grouping]:
-    """The groups of every column, the largest differences first; `positive` is P(Y=1 | x, s) of every row."""
+    """The groups of every column, the largest differences first.
+
+    `positive` is P(Y=1 | x, s) of every row, and `hidden_range` the range of it for unlabelled rows.
+    """
     groupings = []
+    ends = None if hidden_range is None else np.where(labelled[:, np.newaxis], 1.0, hidden_range)
     for j, column in enumerate(schema.columns):
         names, codes = _cut(column, matrix[:, j])
         groups = [
-            Group(name, int(rows.sum()), int(labelled[rows].sum()), float(positive[rows].sum()))
+            Group(
+                name,
+                int(rows.sum()),
+                int(labelled[rows].sum()),
+                float(positive[rows].sum()),
+                *([] if ends is None else ends[rows].sum(axis=0).tolist()),
+            )
             for name, rows in ((name, codes == code) for code, name in enumerate(names))
             if rows.any()
         ]

@@ -6,12 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._diagnostics.diagnosis import Diagnosis
 from propense._inputs.preparation import Preparation
+from propense._inputs.sample import read_features
+from propense._maths.double_logistic import hidden_positive
+from propense._maths.logistic import sigmoid
+from propense.estimators import PUClassifier
 from propense.estimators._base import BasePUClassifier
 from propense.tables.labels import Label
 from propense.tables.schema import Schema
 
-__all__ = ["ADDED", "Scores", "TableModel", "scores_of", "sources"]
+__all__ = ["ADDED", "Scores", "TableModel", "out_of_fold_scores", "prior_range", "review_order", "scores_of", "sources"]
 
 # The columns that scoring adds to a table.
 ADDED = ("posterior", "propensity", "hidden")
@@ -19,11 +24,19 @@ ADDED = ("posterior", "propensity", "hidden")
 
 @dataclass(frozen=True)
 class Scores:
-    """y(x), e(x) and h(x) of some rows."""
+    """y(x), e(x) and h(x) of some rows.
+
+    Attributes
+    ----------
+    posterior, propensity, hidden : ndarray of shape (n_rows,)
+    hidden_range : ndarray of shape (n_rows, 2), or None
+        The range of h(x), if the method gives one.
+    """
 
     posterior: NDArray[np.float64]
     propensity: NDArray[np.float64]
     hidden: NDArray[np.float64]
+    hidden_range: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,8 +101,45 @@ def sources(preparation: Preparation, schema: Schema) -> list[tuple[str, str | N
 
 def scores_of(estimator: BasePUClassifier, features: Any) -> Scores:
     """y, e and h of rows that are features already."""
-    return Scores(
-        estimator.predict_proba(features)[:, 1],
-        estimator.predict_propensity(features),
-        estimator.predict_hidden(features),
+    # One look at the rows, where three predictions would take three.
+    design = read_features(estimator, features)
+    a, b, ends = (
+        estimator._log_odds_and_range(design)
+        if isinstance(estimator, PUClassifier)
+        else (*estimator._log_odds(design), None)
     )
+    return Scores(
+        sigmoid(a),
+        sigmoid(b),
+        hidden_positive(a, b),
+        None if ends is None else np.stack([sigmoid(each) for each in ends], axis=1),
+    )
+
+
+def out_of_fold_scores(estimator: BasePUClassifier, count: int) -> Scores | None:
+    """y, e and h of the rows of fit by models that have not seen them, if the estimator has kept them."""
+    posterior = getattr(estimator, "oof_posterior_", None)
+    # Dask arrays and tensors are scored by a model of all rows; rows of weight 0 are not kept.
+    if not isinstance(estimator, PUClassifier) or not isinstance(posterior, np.ndarray) or len(posterior) != count:
+        return None
+    ends = getattr(estimator, "oof_hidden_range_", None)
+    return Scores(posterior, estimator.oof_propensity_, estimator.oof_hidden_, ends)
+
+
+def prior_range(estimator: BasePUClassifier) -> tuple[float, float] | None:
+    """The range of the share of positives, or what other assumptions would give; None if there is none."""
+    found = getattr(estimator, "diagnosis_", None)
+    if not isinstance(found, Diagnosis) or found.labelling == "complete":
+        return None
+    if not np.isnan(found.low):
+        return found.low, found.high
+    return min(found.priors.values()), max(found.priors.values())
+
+
+def review_order(estimator: BasePUClassifier, scores: Scores) -> NDArray[np.float64]:
+    """What lists of rows to review are ordered by, the largest first.
+
+    y where it follows a label score: it finds more positives than h, which falls again where e is near 1
+    (`benchmarks/review_lists.py`). h in all other methods.
+    """
+    return scores.posterior if isinstance(estimator, PUClassifier) and not estimator._is_linear() else scores.hidden

@@ -17,7 +17,9 @@ from propense.estimators import Naive
 from propense.tables.cells import check_decimal, normalise_decimals, row_ids, take_rows
 from propense.tables.files import TableFile, TableWriter, need_arrow
 from propense.tables.fitted_rows import are_among, hash_ids, hash_values
-from propense.tables.model import ADDED, Scores, TableModel, scores_of
+from propense.tables.model import ADDED, Scores, TableModel, review_order, scores_of
+from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
+from propense.tables.review import NO_LIST
 
 __all__ = ["Scored", "score_file"]
 
@@ -34,8 +36,8 @@ class Scored:
         How many rows are expected to be positive, including the labelled ones.
     listed : int
         Rows written.
-    hits : float
-        How many of the unlabelled rows written are expected to be positive.
+    promise : Promise
+        How many of the unlabelled rows written are expected to be positive. Print it.
     seconds : float
     fitted : int or None
         How many rows were used in the fit: they have the id, or else the values, of such a row. Their scores are too
@@ -49,7 +51,7 @@ class Scored:
     labelled: int
     positives: float
     listed: int
-    hits: float
+    promise: Promise
     seconds: float
     fitted: int | None
     new_levels: dict[str, int]
@@ -92,9 +94,11 @@ def score_file(
     out = Path(out)
     _check(model, source, out, top, decimal)
     start = time.perf_counter()
-    rows = labelled = listed = fitted = 0
-    positives = hits = 0.0
-    best = _Best(top) if top is not None else None
+    rows = labelled = fitted = 0
+    positives = 0.0
+    best = None if top is None else _Best(top)
+    # Of the unlabelled rows that are written: what the promise needs, and how many were used in the fit.
+    sums, used_listed = np.zeros(5), 0
     new_levels: Counter[str] = Counter()
     # If the source has semicolons or a byte order mark, so does the output: for the same spreadsheet.
     separator = None if source.separator in (",", "\t") else source.separator
@@ -107,67 +111,81 @@ def score_file(
             read = model.schema.read(cells, str(source.path), rows)
             matrix = model.schema.encode(read)
             new_levels.update(_new_levels(model, matrix))
-            fitted += _count_fitted(model, batch, matrix, str(source.path))
+            used = _used_in_fit(model, batch, matrix, str(source.path))
             # Where numbers are too large, one error says so.
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = scores_of(model.estimator, model.features_of(read))
             _check_scores(scores, str(source.path), rows)
             known = _labelled(model, batch, str(source.path), rows)
             scored = _with_scores(batch, scores)
-            rows, labelled = rows + batch.num_rows, labelled + int(known.sum())
+            rows, labelled, fitted = rows + batch.num_rows, labelled + int(known.sum()), fitted + int(used.sum())
             positives += float(np.where(known, 1.0, scores.hidden).sum())
+            ends = np.full((batch.num_rows, 2), np.nan) if scores.hidden_range is None else scores.hidden_range
+            facts = np.column_stack([review_order(model.estimator, scores), scores.hidden, ends, used])
             if best is None:
                 output.write(scored)
-                listed, hits = rows, hits + float(scores.hidden[~known].sum())
+                sums, used_listed = sums + _add_up(facts[~known]), used_listed + int(used[~known].sum())
             else:
-                best.add(scored, scores.hidden, ~known, str(source.path))
+                best.add(scored, facts, ~known, str(source.path))
             if progress:
                 progress(rows)
         if not rows:
             raise InvalidTable(f"{source.path} has no rows.")
         if best is not None:
             output.write(best.rows)
-            listed, hits = best.rows.num_rows, float(best.hidden.sum())
-    known_rows = model.fitted_rows is not None and (model.id is None or model.id in source.columns)
+            sums, used_listed = _add_up(best.facts), int(best.facts[:, -1].sum())
     return Scored(
-        rows,
-        labelled,
-        positives,
-        listed,
-        hits,
-        time.perf_counter() - start,
-        fitted if known_rows else None,
-        dict(new_levels),
+        rows=rows,
+        labelled=labelled,
+        positives=positives,
+        listed=rows if best is None else best.rows.num_rows,
+        promise=Promise.of(sums, _why_unpromised(model, used_listed)),
+        fitted=fitted if _remembers(model, source.columns) else None,
+        seconds=time.perf_counter() - start,
+        new_levels=dict(new_levels),
     )
 
 
 class _Best:
-    """The rows with the largest h so far, in decreasing order; rows with the same h keep their order."""
+    """The first rows to review so far; `facts` has what they are ordered by, h, its range, and use in the fit."""
 
     def __init__(self, top: int) -> None:
         self._top = top
         self.rows: Any = None
-        self.hidden: NDArray[np.float64] = np.empty(0)
+        self.facts: NDArray[np.float64] = np.empty((0, 5))
 
-    def add(self, batch: Any, hidden: NDArray[np.float64], wanted: NDArray[np.bool_], where: str) -> None:
-        """Add the wanted rows of a batch."""
+    def add(self, batch: Any, facts: NDArray[np.float64], wanted: NDArray[np.bool_], where: str) -> None:
+        """Add the wanted rows of a batch; rows that are alike keep their order."""
         arrow = need_arrow()
         index = np.flatnonzero(wanted)
-        index = index[np.argsort(-hidden[index], kind="stable")[: self._top]]
+        index = index[np.argsort(-facts[index, 0], kind="stable")[: self._top]]
         candidates = arrow.Table.from_batches([take_rows(batch, arrow.array(index), where)])
         both = candidates if self.rows is None else arrow.concat_tables([self.rows, candidates])
-        hidden = np.concatenate([self.hidden, hidden[index]])
-        order = np.argsort(-hidden, kind="stable")[: self._top]
-        self.rows, self.hidden = both.take(arrow.array(order)).combine_chunks(), hidden[order]
+        facts = np.concatenate([self.facts, facts[index]])
+        order = np.argsort(-facts[:, 0], kind="stable")[: self._top]
+        self.rows, self.facts = both.take(arrow.array(order)).combine_chunks(), facts[order]
+
+
+def _add_up(facts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return add_up(facts[:, 1], facts[:, 2:4])
+
+
+def _why_unpromised(model: TableModel, used: int) -> str:
+    if too_little_learned(model.estimator):
+        return TOO_LITTLE
+    return f"{used:,} of them were used in the fit, so their scores are too certain" if used else ""
+
+
+def _remembers(model: TableModel, columns: list[str]) -> bool:
+    """Whether rows of the fit can be recognised in a table with these columns."""
+    return model.fitted_rows is not None and (model.id is None or model.id in columns)
 
 
 def _check(model: TableModel, source: TableFile, out: Path, top: int | None, decimal: str | None) -> None:
     check_decimal(decimal)
     model.schema.check(source.columns, str(source.path))
     if top is not None and isinstance(model.estimator, Naive):
-        raise InvalidOption(
-            "The naive method treats unlabelled rows as negatives and cannot list rows to review. Fit another method."
-        )
+        raise InvalidOption(NO_LIST)
     taken = [name for name in ADDED if name in source.columns]
     if taken:
         raise InvalidTable(f"{source.path} already has a column {taken[0]!r}, which scoring would add. Rename it.")
@@ -194,12 +212,12 @@ def _labelled(model: TableModel, batch: Any, where: str, first_row: int) -> NDAr
     return model.label.read(batch.column(model.label.column), where, first_row)
 
 
-def _count_fitted(model: TableModel, batch: Any, matrix: NDArray[np.float64], where: str) -> int:
-    """How many rows are remembered as rows of the fit."""
-    if model.fitted_rows is None or (model.id is not None and model.id not in batch.schema.names):
-        return 0
+def _used_in_fit(model: TableModel, batch: Any, matrix: NDArray[np.float64], where: str) -> NDArray[np.bool_]:
+    """Which rows are remembered as rows of the fit."""
+    if model.fitted_rows is None or not _remembers(model, batch.schema.names):
+        return np.zeros(batch.num_rows, dtype=bool)
     hashes = hash_values(matrix) if model.id is None else hash_ids(row_ids(batch, model.id, where))
-    return int(are_among(model.fitted_rows, hashes).sum())
+    return are_among(model.fitted_rows, hashes)
 
 
 def _new_levels(model: TableModel, matrix: NDArray[np.float64]) -> dict[str, int]:

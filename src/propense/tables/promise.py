@@ -1,0 +1,88 @@
+"""How many of some unlabelled rows should be positive, with a range; and when no number is given."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense.estimators._base import BasePUClassifier
+
+__all__ = ["TOO_LITTLE", "Promise", "add_up", "likely_range", "too_little_learned"]
+
+# The doubts with which no number of positives is promised. With the first five, the labels are too few, too unrelated
+# to the columns or too closely followed to say how likely any row is; with the last two, the number of positives is not
+# determined at all. The other doubts are about how labels divide into being positive and being labelled, which is what
+# the range of h(x) is for.
+_DOUBTS = (
+    "few_labels",
+    "labels_per_feature",
+    "unexplained",
+    "memorised",
+    "halves_disagree",
+    "all_positive",
+    "all_labelled",
+)
+TOO_LITTLE = "too little was learned, as the notes on the fit explain"
+# Eight of ten values of a normal distribution are within this many standard deviations.
+_EIGHT_OF_TEN = 1.28
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How many of some unlabelled rows are expected to be positive; ``str()`` says it in words.
+
+    Attributes
+    ----------
+    rows : int
+    expected : float
+        The sum of h(x) over the rows.
+    low, high : float
+        The sums of the lower and the upper ends of h(x), less and plus what chance adds to a sum of independent rows,
+        eight times in ten. NaN if the method gives no range.
+    unpromised : str
+        Why the numbers should not be relied on; empty if they may.
+    """
+
+    rows: int
+    expected: float
+    low: float
+    high: float
+    unpromised: str = ""
+
+    @classmethod
+    def of(cls, sums: NDArray[np.float64], unpromised: str = "") -> "Promise":
+        """The promise for rows that `add_up` has added up."""
+        rows, expected = sums[:2].tolist()
+        low, high = likely_range(sums)
+        return cls(round(rows), expected, float(low), float(high), unpromised)
+
+    def __str__(self) -> str:
+        return self.about("this row" if self.rows == 1 else f"these {self.rows:,} rows")
+
+    def about(self, rows: str) -> str:
+        """The promise in words, for rows called this."""
+        if self.unpromised:
+            return f"No number of positives is promised for {rows}: {self.unpromised}."
+        count = f"{self.expected:,.0f}"
+        words = f"Of {rows}, about {count} {'is' if count == '1' else 'are'} expected to be positive"
+        if np.isnan(self.low):
+            return f"{words}. The method gives no range."
+        return f"{words} ({self.low:,.0f} to {self.high:,.0f})."
+
+
+def add_up(hidden: NDArray[np.float64], ends: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The number of rows, and their sums of h, of both ends of its range, and of h(1 − h), for `Promise.of`."""
+    low, high = (np.nan, np.nan) if ends is None else ends.sum(axis=0)
+    return np.array([len(hidden), hidden.sum(), low, high, (hidden * (1.0 - hidden)).sum()])
+
+
+def likely_range(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the most positives among rows that are added up, or among each of several sets of them."""
+    rows, _, low, high, variance = sums
+    chance = _EIGHT_OF_TEN * np.sqrt(np.maximum(variance, 0.0))
+    return np.clip(low - chance, 0.0, rows), np.clip(high + chance, 0.0, rows)
+
+
+def too_little_learned(estimator: BasePUClassifier) -> bool:
+    """Whether a doubt of the fit says that no number should be promised."""
+    return any(doubt.kind in _DOUBTS for doubt in estimator.doubts_)

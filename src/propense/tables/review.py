@@ -1,0 +1,143 @@
+"""Rows to review first: the unlabelled rows of fit that are most likely to be positive."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._files import write_atomically
+from propense.errors import InvalidOption, InvalidTable
+from propense.estimators import Naive
+from propense.tables.cells import take_rows
+from propense.tables.files import TableFile, TableWriter
+from propense.tables.fit import TableFit
+from propense.tables.folder import TableFolder
+from propense.tables.model import review_order
+from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
+
+__all__ = ["NO_LIST", "ReviewList", "check_list", "list_rows", "write_list"]
+
+NO_LIST = "The naive method treats unlabelled rows as negatives and cannot list rows to review. Fit another method."
+# The columns that a list adds to a table.
+_ADDED = ("rank", "hidden", "hidden_low", "hidden_high")
+
+
+@dataclass(frozen=True)
+class ReviewList:
+    """Unlabelled rows of fit, the most likely positives first.
+
+    Attributes
+    ----------
+    rows : int ndarray of shape (n_listed,)
+        Where the rows are in the table, from 0.
+    hidden : ndarray of shape (n_listed,), or None
+        h(x), the chance that the row is positive; None if too little was learned to give one.
+    hidden_range : ndarray of shape (n_listed, 2), or None
+        The range of h(x), if there is one.
+    promise : Promise
+        How many of the rows are expected to be positive. Print it.
+    """
+
+    rows: NDArray[np.intp]
+    hidden: NDArray[np.float64] | None
+    hidden_range: NDArray[np.float64] | None
+    promise: Promise
+
+    def take(self, table: Any, where: str = "the table") -> Any:
+        """The rows, from the Arrow table that was fitted, with the columns rank, hidden, hidden_low and hidden_high.
+
+        The last two are empty if the method gives no range, and the last three if too little was learned.
+        """
+        import pyarrow as pa
+
+        _check_names(table.column_names, where)
+        out = take_rows(table, pa.array(self.rows), where)
+        unknown = np.full(len(self.rows), np.nan)
+        # No more digits than can be relied on.
+        hidden = unknown if self.hidden is None else self.hidden.round(2)
+        low, high = (unknown, unknown) if self.hidden_range is None else self.hidden_range.T.round(2)
+        for name, values in zip(_ADDED, (np.arange(1, len(self.rows) + 1), hidden, low, high), strict=True):
+            out = out.append_column(name, pa.array(values, from_pandas=True))
+        return out
+
+
+def list_rows(found: TableFit, top: int = 50) -> ReviewList:
+    """The unlabelled rows of a fit that are most likely to be positive, and how many of them should be.
+
+    `PUClassifier` scores each row by models that have not seen it. A method that does not, such as
+    `PUClassifier(learners="linear")`, gives a list too, but promises no number.
+
+    Parameters
+    ----------
+    found : TableFit
+        What `fit_table` returned.
+    top : int, default=50
+        How many rows to list.
+
+    Returns
+    -------
+    ReviewList
+
+    Examples
+    --------
+    >>> from propense.tables import TableFile, fit_table, list_rows
+    >>> table = TableFile("patients.csv").read()  # doctest: +SKIP
+    >>> review = list_rows(fit_table(table, "reported", id="patient"), 50)  # doctest: +SKIP
+    >>> print(review.promise)  # doctest: +SKIP
+    >>> review.take(table).to_pandas()  # doctest: +SKIP
+    """
+    if isinstance(found.estimator, Naive):
+        raise InvalidOption(NO_LIST)
+    unlabelled = np.flatnonzero(~found.labelled)
+    order = review_order(found.estimator, found.scores)[unlabelled]
+    rows = unlabelled[np.argsort(-order, kind="stable")[:top]]
+    hidden, ends, reason = found.scores.hidden[rows], found.scores.hidden_range, ""
+    ends = None if ends is None else ends[rows]
+    if too_little_learned(found.estimator):
+        return ReviewList(rows, None, None, Promise.of(add_up(hidden, ends), TOO_LITTLE))
+    if not found.out_of_fold:
+        reason = f"{type(found.estimator).__name__} was fitted to them, so what it says of them is too certain"
+    return ReviewList(rows, hidden, ends, Promise.of(add_up(hidden, ends), reason))
+
+
+def write_list(
+    review: ReviewList, table: Any, source: TableFile | TableFolder, out: Path, *, defuse: bool = False
+) -> None:
+    """Write a list to a file, in the format of its name.
+
+    Parameters
+    ----------
+    review : ReviewList
+    table : pyarrow.Table
+        The table that was fitted.
+    source : TableFile or TableFolder
+        Where it came from: a CSV file gets the separator of a CSV file.
+    out : Path
+    defuse : bool, default=False
+        As in `score_file`.
+    """
+    separator, marked = getattr(source, "separator", ","), getattr(source, "marked", False)
+    with (
+        write_atomically(Path(out), InvalidTable) as path,
+        TableWriter(
+            path, separator=None if separator in (",", "\t") else separator, marked=marked, defuse=defuse
+        ) as output,
+    ):
+        output.write(review.take(table, str(source.path)))
+
+
+def check_list(method: type, columns: list[str], out: Path, where: str) -> None:
+    """Raise an error before a fit if its list could not be made or written."""
+    if issubclass(method, Naive):
+        raise InvalidOption(NO_LIST)
+    _check_names(columns, where)
+    # It knows the formats.
+    TableWriter(Path(out))
+
+
+def _check_names(columns: list[str], where: str) -> None:
+    taken = [name for name in _ADDED if name in columns]
+    if taken:
+        raise InvalidTable(f"{where} has a column {taken[0]!r}, which the list would add. Rename it.")

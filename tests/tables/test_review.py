@@ -1,0 +1,224 @@
+"""Rows to review first: scored by models that have not seen them, and promising no more than was learned."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+from sklearn.linear_model import LogisticRegression
+
+from clinic import make_clinic
+from propense import PUClassifier
+from propense.datasets import make_double_logistic
+from propense.errors import InvalidOption, InvalidTable
+from propense.tables import (
+    Promise,
+    TableFile,
+    describe_learning,
+    fit_table,
+    list_rows,
+    score_file,
+    summarise_estimator,
+    write_list,
+)
+from propense.tables.promise import add_up, likely_range, too_little_learned
+
+ASKED = {"id": "patient", "scar_test": False}
+
+
+@pytest.fixture(scope="module")
+def found(clinic):
+    return fit_table(clinic, "reported", **ASKED)
+
+
+@pytest.fixture(scope="module")
+def linear(clinic):
+    return fit_table(clinic, "reported", **ASKED, learners="linear")
+
+
+def test_every_number_of_a_fit_is_of_models_that_have_not_seen_the_row(clinic, found):
+    model = found.estimator
+    for name in ("posterior", "propensity", "hidden", "hidden_range"):
+        np.testing.assert_array_equal(getattr(found.scores, name), getattr(model, f"oof_{name}_"))
+    assert found.out_of_fold
+    assert found.counts.hidden == pytest.approx(model.oof_hidden_[~found.labelled].sum())
+    assert found.labelled.sum() + found.counts.hidden == pytest.approx(600 * model.prior_)
+    np.testing.assert_array_equal(found.positive, model.oof_posterior_ > model.prior_)
+    for grouping in found.groups:
+        assert sum(group.positives for group in grouping.groups) == pytest.approx(600 * model.prior_)
+        assert all(group.labelled <= group.low <= group.positives <= group.high for group in grouping.groups)
+    assert np.abs(found.scores.hidden - model.predict_hidden(found.model.features(clinic))).max() > 0.01
+
+
+def test_the_list_is_ordered_by_the_chance_of_being_positive(clinic, found):
+    review = list_rows(found, 40)
+    y = found.scores.posterior
+    assert not found.labelled[review.rows].any()
+    assert (np.diff(y[review.rows]) <= 0).all()
+    assert y[review.rows].min() >= np.delete(y, [*review.rows, *np.flatnonzero(found.labelled)]).max()
+    np.testing.assert_array_equal(review.hidden, found.scores.hidden[review.rows])
+    assert len(list_rows(found, 10_000).rows) == (~found.labelled).sum()
+
+
+def test_the_promise_is_the_sum_of_the_chances_with_a_range(found):
+    """low/high: the mean of the lower/upper ends, less/plus 1.28·√Σh(1−h)/length, within [0, 1]."""
+    review = list_rows(found, 40)
+    h, (low, high) = review.hidden, review.hidden_range.T
+    chance = 1.28 * np.sqrt((h * (1 - h)).sum()) / 40
+    expected = (h.mean(), max(low.mean() - chance, 0), min(high.mean() + chance, 1))
+    promise = review.promise
+    np.testing.assert_allclose((promise.expected, promise.low, promise.high), 40 * np.array(expected), rtol=1e-12)
+    between = f"({promise.low:.0f} to {promise.high:.0f})"
+    assert str(promise) == f"Of these 40 rows, about {promise.expected:.0f} are expected to be positive {between}."
+    assert str(list_rows(found, 1).promise).startswith("Of this row, about 1 is expected to be positive (")
+
+
+@pytest.mark.slow
+def test_the_range_holds_the_truth_most_times():
+    """Ten clinics: of the first 50 rows of each, as many are positive as the range says in at least eight."""
+    held = 0
+    for seed in range(10):
+        table, positive = make_clinic(seed=seed)
+        review = list_rows(fit_table(table, "reported", **ASKED), 50)
+        held += review.promise.low <= positive[review.rows].sum() <= review.promise.high
+    assert held >= 8
+
+
+def test_the_range_of_several_sets_is_that_of_each(rng):
+    h = rng.random((3, 20))
+    ends = np.stack([h / 2, (1 + h) / 2], axis=2)
+    sums = [add_up(*each) for each in zip(h, ends, strict=True)]
+    together = np.array(likely_range(np.array(sums).T)).T
+    for each, (low, high) in zip(sums, together, strict=True):
+        promise = Promise.of(each)
+        assert (promise.low, promise.high) == (low, high)
+        assert 0 <= low < promise.expected < high <= 20
+
+
+def test_rows_that_a_method_was_fitted_to_promise_nothing(clinic):
+    for method in ("pglin", "sar-em"):
+        fit = fit_table(clinic, "reported", **ASKED, method=method)
+        review = list_rows(fit, 30)
+        assert not fit.out_of_fold
+        assert (np.diff(review.hidden) <= 0).all()
+        name = type(fit.estimator).__name__
+        words = f"No number of positives is promised for these 30 rows: {name} was fitted to them, so what it says"
+        assert str(review.promise).startswith(words)
+        assert review.take(clinic).column("hidden_low").null_count == 30
+
+
+def test_no_number_is_promised_where_too_little_was_learned(clinic):
+    """Ten labels; labels that have nothing to do with the columns."""
+    rng = np.random.default_rng(0)
+    few = pa.array([i < 10 for i in range(600)])
+    chance = pa.array(rng.random(600) < 0.3)
+    for labels, kind in ((few, "few_labels"), (chance, "unexplained")):
+        table = clinic.set_column(6, "reported", labels)
+        found = fit_table(table, "reported", **ASKED)
+        assert kind in [doubt.kind for doubt in found.estimator.doubts_]
+        review = list_rows(found, 25)
+        assert str(review.promise).startswith("No number of positives is promised for these 25 rows: too little was")
+        listed = review.take(table)
+        assert listed.column("rank").to_pylist() == list(range(1, 26))
+        assert listed.column("hidden").null_count == 25
+
+
+@pytest.mark.parametrize("kind", ["few_labels", "labels_per_feature", "unexplained", "halves_disagree", "all_positive"])
+def test_doubts_about_learning_count_and_those_about_the_split_do_not(kind):
+    class Doubted:
+        def __init__(self, *kinds):
+            self.doubts_ = [type("Doubt", (), {"kind": each}) for each in kinds]
+
+    assert too_little_learned(Doubted("collinear", kind))
+    assert not too_little_learned(Doubted("collinear", "swapped", "readings_differ", "stray_labels"))
+
+
+def test_the_list_has_the_columns_of_the_table_as_they_were(tmp_path, clinic, found):
+    csv.write_csv(clinic.append_column("ward", pa.array(["007", "=1+1"] * 300)), tmp_path / "t.csv")
+    source = TableFile(tmp_path / "t.csv")
+    table = source.read()
+    review = list_rows(found, 30)
+    for defuse in (False, True):
+        write_list(review, table, source, tmp_path / "l.csv", defuse=defuse)
+        listed = TableFile(tmp_path / "l.csv").read()
+        assert listed.column_names == [*table.column_names, "rank", "hidden", "hidden_low", "hidden_high"]
+        assert listed.column("patient").to_pylist() == [f"p{i}" for i in review.rows]
+        wards = {"007", "'=1+1" if defuse else "=1+1"}
+        assert set(listed.column("ward").to_pylist()) == wards
+    hidden = [float(each) for each in listed.column("hidden").to_pylist()]
+    np.testing.assert_array_equal(hidden, review.hidden.round(2))
+    with pytest.raises(InvalidTable, match=r"t has a column 'rank', which the list would add\. Rename it"):
+        review.take(table.append_column("rank", pa.array(range(600))), "t")
+    with pytest.raises(InvalidTable, match=r"l\.xlsx"):
+        write_list(review, table, source, tmp_path / "l.xlsx")
+
+
+def test_the_naive_method_has_no_list(clinic):
+    with pytest.raises(InvalidOption, match="cannot list rows to review"):
+        list_rows(fit_table(clinic, "reported", **ASKED, method="naive"))
+
+
+def test_new_rows_are_promised_with_a_range_and_fitted_rows_are_not(tmp_path, clinic, found):
+    other, _ = make_clinic(400, seed=1)
+    names = pa.array([f"new{i}" for i in range(400)])
+    csv.write_csv(other.set_column(0, "patient", names), tmp_path / "new.csv")
+    done = score_file(found.model, TableFile(tmp_path / "new.csv"), tmp_path / "o.csv", top=30)
+    scores = found.model.score(other)
+    order = np.argsort(-np.where(np.array(other.column("reported")) == "yes", -1, scores.posterior), kind="stable")[:30]
+    listed = TableFile(tmp_path / "o.csv").read().column("patient").to_pylist()
+    assert listed == [f"new{i}" for i in order]
+    promise = Promise.of(add_up(scores.hidden[order], scores.hidden_range[order]))
+    assert (done.fitted, str(done.promise)) == (0, str(promise))
+    csv.write_csv(clinic.slice(0, 50), tmp_path / "old.csv")
+    for top in (None, 5):
+        done = score_file(found.model, TableFile(tmp_path / "old.csv"), tmp_path / "o.csv", top=top)
+        assert done.fitted == 50
+        assert "were used in the fit, so their scores are too certain" in str(done.promise)
+
+
+def test_an_estimator_is_summarised_out_of_fold():
+    data = make_double_logistic(400, 4, random_state=0)
+    model = PUClassifier(learners=[LogisticRegression()], random_state=0).fit(data.X, data.labelled)
+    found = summarise_estimator(model, data.X, data.labelled)
+    np.testing.assert_array_equal(found.scores.hidden, model.oof_hidden_)
+    assert found.prior_range == (model.diagnosis_.low, model.diagnosis_.high)
+    # Rows of weight 0 are not kept, so the rows cannot be matched.
+    weights = np.ones(400)
+    weights[:5] = 0
+    model.fit(data.X, data.labelled, sample_weight=weights)
+    again = summarise_estimator(model, data.X, data.labelled)
+    assert not again.out_of_fold
+    np.testing.assert_array_equal(again.scores.hidden, model.predict_hidden(data.X))
+
+
+def test_what_was_learned_is_said_in_words(found, linear):
+    words = " ".join(describe_learning(found))
+    learners = found.estimator.diagnosis_.learners
+    best = max(learners, key=learners.get)
+    assert f"learned best by {best}: it puts a labelled row above an unlabelled one in {learners[best]:.0%}" in words
+    assert all(name in words for name in learners)
+    assert "Every row was scored by models that had not seen it." in words
+    assert found.estimator.diagnosis_.pattern in words
+    words = " ".join(describe_learning(linear))
+    assert "The rows were scored by the model that was fitted to them" in words
+    assert "learned best by" not in words
+
+
+def test_what_was_known_is_said_in_words(clinic):
+    asked = {**ASKED, "learners": "linear"}
+    words = " ".join(describe_learning(fit_table(clinic, "reported", **asked, prior=(0.4, 0.45))))
+    assert "The share of positives was known to be 40% to 45%, and the estimate was moved to meet it." in words
+    words = " ".join(describe_learning(fit_table(clinic, "reported", **asked, propensity_features=["sex"])))
+    assert "rests on the columns that were named for the labelling" in words
+    words = " ".join(describe_learning(fit_table(clinic, "reported", **ASKED, method="pglin")))
+    assert words.startswith("What separates being positive from being labelled:")
+
+
+def test_a_fit_without_a_range_says_so(clinic):
+    found = fit_table(clinic, "reported", **ASKED, method="pglin")
+    assert found.prior_range is None
+    assert str(Promise.of(add_up(np.array([0.5, 0.5]), None))) == (
+        "Of these 2 rows, about 1 is expected to be positive. The method gives no range."
+    )
+    assert replace(found, out_of_fold=True).scores.hidden_range is None
