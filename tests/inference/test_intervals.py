@@ -10,11 +10,12 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import METHODS, fit, missing
-from propense import JERM, LBE, SAREM, JointMLE, KnownPropensity, Naive, Oracle, intervals
+from propense import JERM, LBE, SAREM, JointMLE, KnownPropensity, Naive, Oracle, PUClassifier, intervals
 from propense._inputs.sample import read_sample
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidFeatures, InvalidInput, InvalidOption
@@ -356,3 +357,27 @@ def test_where_the_rows_lie_does_not_matter(store, how, data):
     plain, stored = (clone(NAMED).fit(each, s, w) for each in (X, store(X)))
     one = intervals(plain, X, s, at=X[:3], **asked)
     assert_same(one, intervals(stored, store(X), s, at=store(X)[:3], **asked), rtol=1e-5)
+
+
+def test_label_scores_are_refitted_fold_by_fold(data):
+    X, s, weights = data.X[:250], data.labelled[:250], np.arange(250) % 3
+    model = PUClassifier(learners=[GaussianNB()], random_state=0).fit(X, s, weights)
+    found = intervals(model, X, s, sample_weight=weights, n_resamples=10, random_state=0, at=X[:2])
+    again = intervals(model, X, s, sample_weight=weights, n_resamples=10, random_state=0, at=X[:2], n_jobs=2)
+    assert_same(found, again, rtol=0)
+    assert found.prior.estimate == model.prior_
+    assert found.prior.low < found.prior.estimate < found.prior.high
+    assert found.failed == 0
+    with pytest.raises(InvalidInput, match=r"X has 245 rows of weight above 0, but 166 in the fit"):
+        intervals(model, X[:245], s[:245])
+    with pytest.raises(InvalidInput, match=r"Pass the X, y and sample_weight of fit"):
+        intervals(model, X, np.roll(s, 1), sample_weight=weights)
+
+
+def test_rows_that_a_file_does_not_hold_must_be_fitted_again(data):
+    X, s = data.X[:100], data.labelled[:100]
+    model = PUClassifier(random_state=0).fit(X, s)
+    # As after loading.
+    del model.oof_hidden_
+    with pytest.raises(InvalidOption, match=r"loaded from a file, .* Fit it again"):
+        intervals(model, X, s)

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._inputs.options import Choice, Count, Option, Seed
 from propense._inputs.sample import Sample, read_features, read_sample
-from propense._maths.arrays import Matrix
+from propense._maths.arrays import Matrix, as_float
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
 from propense.errors import InvalidInput, InvalidOption
-from propense.estimators import KnownPropensity
+from propense.estimators import KnownPropensity, PUClassifier
 from propense.estimators._base import BasePUClassifier
 from propense.inference._bootstrap import refit
 from propense.inference._debias import debiased, log_odds_of
@@ -120,7 +120,8 @@ def intervals(
         The rows for which to compute intervals of y(x), e(x) and h(x).
     how : {"bootstrap", "sandwich"}, default="bootstrap"
         "bootstrap" refits the estimator to rows drawn with replacement. It works for every method; `JointMLE`, `SAREM`
-        and `LBE` start at the fitted answer, which takes a tenth of the time. "sandwich" needs no refits: it uses the
+        and `LBE` start at the fitted answer, which takes a tenth of the time. `PUClassifier` refits all of its learners
+        in every fold, so that 200 refits take 200 times as long as the fit. "sandwich" needs no refits: it uses the
         curvature of the risk and the spread of its gradients, for methods that minimise the risk over two logistic
         predictors (`JointMLE` without a ``radius``, `SAREM` and `LBE` with ``variant="em"``).
     confidence : float, default=0.95
@@ -142,6 +143,9 @@ def intervals(
     side on the scale of log-odds. For the methods of the sandwich, both correct the bias of the ridge, to first order:
     the interval shows where the truth may be, not where another ridged fit would be, and the estimate need not be in
     the middle.
+
+    For a `PUClassifier` with learners, the intervals show how much its answer would change with other rows. They do
+    not include what the labels leave open: ``diagnosis_.low`` and ``high`` do, and are usually further apart.
 
     Where y and e are interchangeable, the factor called y in the fit is called y in every refit. So intervals do not
     include the doubt about which is which; ``starts_`` of `JointMLE` shows it.
@@ -212,10 +216,28 @@ def _read(estimator: BasePUClassifier, X: Any, y: Any, sample_weight: Any, prope
         raise InvalidOption(f"intervals(propensity=…): {type(estimator).__name__} {words}.")
     if sample.negative is not None:
         raise InvalidOption("intervals does not take known negatives: the smaller value of y, next to missing ones.")
-    prior = sample.share_positive(*estimator._rows_log_odds(sample))
+    prior = _prior_of_rows(estimator, sample)
     if abs(prior - estimator.prior_) > _SAME:
         raise InvalidInput(
             f"The prior on these rows is {prior:.6g}, but {estimator.prior_:.6g} in the fit. Pass the X, y and "
             "sample_weight of fit, and new rows as at=. Fits with known_negative are not supported."
         )
     return sample
+
+
+def _prior_of_rows(estimator: BasePUClassifier, sample: Sample) -> float:
+    """The estimated P(Y=1) as fit computed it: from rows that were scored out of fold, if they were."""
+    out_of_fold = getattr(estimator, "oof_hidden_", None)
+    if out_of_fold is None:
+        if isinstance(estimator, PUClassifier) and not estimator._is_linear():
+            raise InvalidOption(
+                "This PUClassifier was loaded from a file, which holds no out-of-fold scores of its rows. Fit it again, "
+                "then compute intervals."
+            )
+        return sample.share_positive(*estimator._rows_log_odds(sample))
+    if out_of_fold.shape != sample.labelled.shape:
+        raise InvalidInput(
+            f"X has {sample.labelled.shape[0]} rows of weight above 0, but {out_of_fold.shape[0]} in the fit. Pass the "
+            "X, y and sample_weight of fit, and new rows as at=."
+        )
+    return sample.mean(as_float(sample.labelled) + ~sample.labelled * out_of_fold)

@@ -1,0 +1,574 @@
+"""PUClassifier from label scores: what must hold of every choice of learners, and what its parameters mean."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from conftest import mapped, missing, slow_where, tensor
+from propense import JERM, SAREM, PUClassifier
+from propense._diagnostics.doubts import Doubt
+from propense._maths.arrays import to_host
+from propense.datasets import make_double_logistic
+from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, PropenseError
+
+NB = [GaussianNB()]
+ROWS = ("oof_posterior_", "oof_propensity_", "oof_hidden_", "oof_hidden_range_")
+# Every way through the code with learners that take no time, and the default.
+CHOICES = {
+    "auto": {},
+    "list": {"learners": [GaussianNB(), DecisionTreeClassifier(max_depth=3, random_state=0)]},
+    "named": {"learners": NB, "propensity_features": [2]},
+    "constant e": {"learners": NB, "propensity_features": []},
+    "class": {"learners": NB, "class_features": [0, 1]},
+    "both": {"learners": NB, "class_features": [0, 1], "propensity_features": [2]},
+    "prior": {"learners": NB, "prior": 0.45},
+    "share": {"learners": NB, "share": 0.3},
+}
+
+
+# The default takes half a second for each fit.
+@pytest.fixture(params=slow_where(lambda name: name == "auto", CHOICES))
+def choice(request):
+    return PUClassifier(random_state=0, **CHOICES[request.param])
+
+
+def quick(**options):
+    return PUClassifier(**{"learners": NB, "random_state": 0, **options})
+
+
+def make(rng, n=300):
+    positive = rng.random(n) < 0.4
+    X = rng.normal(size=(n, 3)) + np.outer(positive, [2.0, -1.0, 0.0])
+    return X, (positive & (rng.random(n) < expit(X[:, 2] + 0.3))).astype(int), positive
+
+
+@pytest.fixture
+def problem(rng):
+    return make(rng)[:2]
+
+
+def assert_same(one, other, X, *, atol=0.0):
+    for name in ("predict_proba", "predict_propensity", "predict_hidden"):
+        np.testing.assert_allclose(getattr(one, name)(X), getattr(other, name)(X), rtol=0, atol=atol)
+    assert one.prior_ == pytest.approx(other.prior_, abs=atol)
+
+
+def assert_same_rows(one, other, *, atol=0.0):
+    for name in ROWS:
+        np.testing.assert_allclose(to_host(getattr(one, name)), to_host(getattr(other, name)), rtol=0, atol=atol)
+
+
+def kinds_of(model):
+    return {doubt.kind for doubt in model.doubts_}
+
+
+# Laws of every choice.
+
+
+def test_one_seed_is_one_answer_and_a_second_fit_forgets_the_first(choice, problem, rng):
+    X, s = problem
+    again = clone(choice).fit(*make(rng, 250)[:2]).fit(X, s)
+    choice.fit(X, s)
+    assert_same(choice, again, X)
+    assert_same_rows(choice, again)
+    assert again.diagnosis_ == choice.diagnosis_
+    assert vars(again).keys() == vars(choice).keys()
+    again.set_params(learners="linear").fit(X, s)
+    assert not any(hasattr(again, name) for name in ROWS)
+
+
+def test_predictions_are_one_model(choice, problem):
+    X, s = problem
+    model = choice.fit(X, s)
+    y, e, h = model.predict_proba(X)[:, 1], model.predict_propensity(X), model.predict_hidden(X)
+    np.testing.assert_allclose(h, y * (1 - e) / (1 - y * e), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), (y > model.prior_).astype(int))
+    np.testing.assert_allclose(model.decision_function(X), logit(y) - logit(model.prior_), atol=1e-6)
+    # Of the rows of fit, out of fold.
+    y, e, h, ends = (getattr(model, name) for name in ROWS)
+    np.testing.assert_allclose(h, y * (1 - e) / (1 - y * e), rtol=1e-6, atol=1e-12)
+    assert model.prior_ == pytest.approx(np.where(s == 1, 1.0, h).mean(), rel=1e-9)
+    assert model.label_frequency_ == pytest.approx(s.mean() / model.prior_, rel=1e-9)
+    assert (ends[:, 0] <= ends[:, 1]).all()
+    assert s.mean() <= model.diagnosis_.low <= model.prior_ + 1e-9 <= model.diagnosis_.high + 2e-9
+    assert model.diagnosis_.priors["shared"] == pytest.approx(model.prior_, rel=1e-6)
+    assert f"most likely {model.prior_:.1%}" in str(model.diagnosis_)
+    new = model.predict_hidden_range(X)
+    assert ((new >= 0) & (new <= 1)).all()
+    h = model.predict_hidden(X)
+    if model.prior is None:
+        assert ((new[:, 0] <= h) & (h <= new[:, 1])).all()
+
+
+def test_weights_of_1_are_none(choice, problem):
+    X, s = problem
+    none, one = (clone(choice).fit(X, s, each) for each in (None, np.ones(300)))
+    assert_same(none, one, X, atol=1e-6)
+
+
+def test_a_weight_of_0_leaves_the_row_out(choice, problem, rng):
+    X, s = problem
+    kept = rng.random(len(s)) < 0.8
+    with_them, without = clone(choice).fit(X, s, kept.astype(float)), choice.fit(X[kept], s[kept])
+    assert len(with_them.oof_posterior_) == kept.sum()
+    assert_same(with_them, without, X, atol=1e-6)
+
+
+def test_units_of_columns_do_not_matter(choice, problem):
+    """By powers of two, which change no digit: otherwise trees may cut elsewhere by rounding."""
+    X, s = problem
+    units = np.array([2.0**-10, 1.0, 2.0**20])
+    one, other = clone(choice).fit(X, s), choice.fit(X * units, s)
+    assert_same_rows(one, other, atol=1e-6)
+    np.testing.assert_allclose(other.predict_proba(X * units), one.predict_proba(X), atol=1e-6)
+
+
+def test_the_order_of_the_rows_changes_no_more_than_another_seed(choice, problem, rng):
+    X, s = problem
+    order = rng.permutation(len(s))
+    one, seeded, moved = (
+        clone(choice).fit(X, s),
+        clone(choice).set_params(random_state=1).fit(X, s),
+        choice.fit(X[order], s[order]),
+    )
+    gaps = [np.abs(each.predict_proba(X) - one.predict_proba(X)).mean() for each in (seeded, moved)]
+    assert gaps[1] < max(2 * gaps[0], 0.01)
+
+
+STORES = {
+    "mapped": mapped,
+    "float32": lambda X: X.astype(np.float32),
+    "column-major": np.asfortranarray,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+}
+
+
+@pytest.mark.parametrize("store", STORES.values(), ids=STORES)
+def test_storage_in_memory_does_not_matter(choice, problem, store):
+    X, s = problem
+    X = X.astype(np.float32).astype(np.float64)
+    kept = store(X)
+    model = clone(choice).fit(kept, s)
+    plain = choice.fit(X, s)
+    assert_same_rows(model, plain, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(kept), plain.predict_proba(X), atol=1e-6)
+
+
+def test_a_model_survives_a_pickle_and_a_clone_forgets(choice, problem):
+    X, s = problem
+    before = X.copy(), s.copy()
+    model = choice.fit(X, s)
+    again = pickle.loads(pickle.dumps(model))
+    assert_same(model, again, X)
+    assert_same_rows(model, again)
+    assert not hasattr(clone(model), "classes_")
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(s, before[1])
+
+
+def test_nothing_else_the_size_of_the_data_stays(rng):
+    X, s, _ = make(rng, 4000)
+    model = quick().fit(X, s)
+    assert max(np.size(value) for name, value in vars(model).items() if name not in ROWS) <= 10
+    for name in ROWS:
+        delattr(model, name)
+    assert len(pickle.dumps(model)) < 30_000
+
+
+def test_how_many_run_at_a_time_changes_no_bit(problem):
+    X, s = problem
+    one, two = (PUClassifier(random_state=0, n_jobs=jobs).fit(X, s) for jobs in (None, 2))
+    assert_same(one, two, X)
+    assert_same_rows(one, two)
+
+
+def test_the_learners_that_were_passed_are_left_alone(problem):
+    X, s = problem
+    learner = GaussianNB()
+    model = PUClassifier(learners=[learner]).fit(X, s)
+    assert model.learners[0] is learner
+    assert not hasattr(learner, "classes_")
+
+
+# Out of fold.
+
+
+class Memory(KNeighborsClassifier):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y)
+
+
+def test_rows_of_fit_are_scored_by_models_that_have_not_seen_them(rng):
+    X, s, _ = make(rng, 400)
+    noise = rng.normal(size=X.shape)
+    model = PUClassifier(learners=[Memory(1)], random_state=0).fit(noise, s)
+    # A model that remembers every row ranks them by their labels, where four of five of the averaged ones have seen it.
+    assert roc_auc_score(s, model.predict_proba(noise)[:, 1]) > 0.95
+    assert roc_auc_score(s, model.oof_posterior_) < 0.6
+    assert "unexplained" in kinds_of(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("e", "gap"), [("own features", 0.045), ("class score", 0.025)])
+def test_it_holds_in_both_worlds(e, gap):
+    """Not far below the better of JERM and EM, which win in one world each."""
+    slopes = make_double_logistic(1, 10, random_state=0).coef[1:]
+    options = {} if e == "own features" else {"propensity_coef": np.append(-2.25, slopes)}
+    scores = {"pu": [], "jerm": [], "em": []}
+    for seed in range(3):
+        data = make_double_logistic(2000, 10, random_state=seed, **options)
+        fresh = make_double_logistic(20_000, 10, random_state=100 + seed, **options)
+        for key, model in (("pu", PUClassifier(random_state=0)), ("jerm", JERM()), ("em", SAREM())):
+            model.fit(data.X, data.labelled)
+            scores[key].append(balanced_accuracy_score(fresh.positive, model.predict(fresh.X)))
+    means = {key: np.mean(each) for key, each in scores.items()}
+    assert means["pu"] >= max(means["jerm"], means["em"]) - gap
+
+
+def test_curves_are_learned(rng):
+    """A ring of positives, which no line separates."""
+    X = rng.normal(size=(1200, 2))
+    positive = np.abs(np.hypot(*X.T) - 1.2) < 0.4
+    s = positive & (rng.random(1200) < 0.5)
+    accuracies = [
+        balanced_accuracy_score(positive, PUClassifier(learners=each, random_state=0).fit(X, s).predict(X))
+        for each in ("linear", "auto")
+    ]
+    assert accuracies[0] < 0.6
+    assert accuracies[1] > 0.8
+
+
+# The prior.
+
+
+@pytest.mark.parametrize("choice", [{}, {"propensity_features": [2]}, {"learners": "linear"}])
+def test_a_prior_is_met_and_the_labels_are_left_alone(problem, choice):
+    X, s = problem
+    free, known = quick(**choice).fit(X, s), quick(prior=0.6, **choice).fit(X, s)
+    assert known.prior_ == pytest.approx(0.6, abs=1e-7)
+    chances = [model.predict_proba(X)[:, 1] * model.predict_propensity(X) for model in (free, known)]
+    np.testing.assert_allclose(chances[1], chances[0], rtol=1e-6)
+    order = np.argsort(free.predict_proba(X)[:, 1])
+    assert (np.diff(known.predict_proba(X)[order, 1]) >= -1e-12).all()
+
+
+def test_a_range_moves_the_prior_only_as_far_as_it_must(problem):
+    X, s = problem
+    free = quick().fit(X, s)
+    assert quick(prior=(0.0001, 1.0)).fit(X, s).prior_ == pytest.approx(free.prior_, rel=1e-9)
+    assert quick(prior=(free.prior_ + 0.1, 0.99)).fit(X, s).prior_ == pytest.approx(free.prior_ + 0.1, abs=1e-7)
+    assert quick(prior=(0.01, free.prior_ - 0.05)).fit(X, s).prior_ == pytest.approx(free.prior_ - 0.05, abs=1e-7)
+    assert quick(prior=[0.5, 0.6]).fit(X, s).diagnosis_.low >= 0.5
+
+
+def test_a_prior_below_the_labels_is_refused(problem):
+    X, s = problem
+    for learners in (NB, "linear"):
+        with pytest.raises(InvalidOption, match=r"% of the rows are labelled, so at least that share is positive"):
+            quick(learners=learners, prior=(0.01, 0.05)).fit(X, s)
+    for wrong in (0.0, 1.1, -1, "half", (0.5, 0.2), (0.1,), True, math.nan):
+        with pytest.raises(InvalidOption, match=r"prior must be None, a number above 0 and at most 1, or two"):
+            quick(prior=wrong).fit(X, s)
+
+
+# Columns of y and of e, and columns of every kind.
+
+
+def people(rng, n=400):
+    """A frame with a number, a category, a truth value and a date, cells missing."""
+    positive = rng.random(n) < 0.4
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, 40 + 15 * positive + rng.normal(0, 6, n)),
+            "sector": np.where(rng.random(n) < np.where(positive, 0.7, 0.2), "care", rng.choice(["law", "farm"], n)),
+            "insured": rng.random(n) < 0.5,
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "sector"] = None
+    return frame, positive, positive & (rng.random(n) < np.where(frame["insured"], 0.8, 0.2))
+
+
+@pytest.mark.parametrize("learners", ["auto", NB])
+def test_mixed_frames_go_straight_in(rng, learners):
+    frame, positive, s = people(rng)
+    model = PUClassifier(learners=learners, random_state=0).fit(frame, s)
+    assert roc_auc_score(positive, model.oof_posterior_) > 0.8
+    other = frame.head(20).assign(sector="a word that fit did not see", age=np.nan)
+    assert np.isfinite(model.predict_hidden(other)).all()
+    polars = pl.from_pandas(frame)
+    np.testing.assert_array_equal(model.predict_proba(polars), model.predict_proba(frame))
+
+
+def test_columns_are_named_for_y_and_e(rng):
+    frame, positive, s = people(rng, 1500)
+    named = quick(class_features=["age", "sector"], propensity_features=["insured"]).fit(frame, s)
+    turned = frame.assign(insured=~frame["insured"], since=frame["since"] + pd.Timedelta(days=900))
+    # y depends on what was named for it, e on what was named for it, and on nothing else.
+    np.testing.assert_allclose(named.predict_proba(turned), named.predict_proba(frame), rtol=1e-12)
+    e = named.predict_propensity(frame)
+    moved = frame.assign(age=20.0, sector="farm")
+    np.testing.assert_allclose(named.predict_propensity(moved), e, rtol=1e-12)
+    assert e[frame["insured"]] == pytest.approx(0.8, abs=0.12)
+    assert e[~frame["insured"]] == pytest.approx(0.2, abs=0.12)
+    assert named.prior_ == pytest.approx(positive.mean(), abs=0.06)
+    category = quick(propensity_features=["sector", "age"]).fit(frame, s)
+    assert np.isfinite(category.predict_propensity(frame.assign(sector=None, age=np.nan))).all()
+
+
+def test_wrong_columns_are_named_in_the_error(problem, rng):
+    X, s = problem
+    frame = people(rng)[0].head(300)
+    with pytest.raises(InvalidOption, match=r"class_features=\['height'\].*: there is no column 'height'; the"):
+        quick(class_features=["height"]).fit(frame, s)
+    with pytest.raises(InvalidOption, match=r"class_features=\[3\].*: there is no column 3; the columns"):
+        quick(class_features=[3]).fit(X, s)
+    model = quick().fit(frame, s)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"age": "years"}))
+    with pytest.raises(InvalidFeatures, match=r"fitted to a data frame in which 'sector' is a category"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="features"):
+        quick().fit(X, s).predict(X[:, :2])
+
+
+def test_missing_numbers_are_learned_from(rng):
+    """The value says nothing; that it is missing does."""
+    positive = rng.random(600) < 0.4
+    X = rng.normal(size=(600, 2))
+    X[rng.random(600) < np.where(positive, 0.9, 0.1), 0] = np.nan
+    s = positive & (rng.random(600) < 0.5)
+    for learners in ("auto", NB):
+        assert roc_auc_score(positive, quick(learners=learners).fit(X, s).oof_posterior_) > 0.8
+    with pytest.raises(InvalidFeatures, match="NaN"):
+        quick(learners="linear").fit(X, s)
+
+
+@pytest.mark.parametrize(("learners", "cells"), [("auto", 3), (NB, 0), (NB, 1)])
+def test_a_column_that_is_missing_nearly_everywhere_says_nothing(problem, learners, cells):
+    X, s = problem
+    rare = np.full((300, 1), np.nan)
+    rare[:cells] = 1.0
+    one, other = (quick(learners=learners).fit(each, s) for each in (X, np.hstack([X, rare])))
+    assert_same_rows(one, other)
+    np.testing.assert_array_equal(other.predict_proba(np.hstack([X, rare * 0 + 5])), one.predict_proba(X))
+
+
+# Odd tables.
+
+
+@pytest.mark.parametrize(
+    ("n", "labels"), [(n, labels) for n in (2, 3, 10, 50, 250) for labels in (1, 2, 5, 12) if labels < n]
+)
+def test_small_tables_are_fitted_and_doubted(rng, n, labels):
+    X = rng.normal(size=(n, 3))
+    X[0, 0] = np.nan if n > 3 else 0.0
+    s = np.arange(n) < labels
+    with pytest.warns(DoubtfulFit, match="too few labelled rows"):
+        model = PUClassifier(random_state=0).fit(X, s)
+    assert list(model.diagnosis_.learners) == ["logistic regression"]
+    for name in ROWS:
+        assert np.isfinite(getattr(model, name)).all()
+    assert s.mean() <= model.prior_ <= 1.0
+    assert np.isfinite(model.predict_hidden(X)).all()
+
+
+ODD = {
+    "constant": lambda rng: np.full((300, 3), 3.3),
+    "two rows, over and over": lambda rng: np.repeat(rng.normal(size=(2, 3)), 150, axis=0),
+    "one column": lambda rng: rng.normal(size=(300, 1)),
+    "a column twice": lambda rng: np.repeat(rng.normal(size=(300, 1)), 2, axis=1),
+    "wide": lambda rng: rng.normal(size=(300, 400)),
+    "missing everywhere": lambda rng: np.full((300, 2), np.nan),
+    "far from 0": lambda rng: rng.normal(size=(300, 2)) + 1e7,
+    "heavy tails": lambda rng: rng.standard_cauchy(size=(300, 3)) ** 3,
+    "whole numbers": lambda rng: rng.integers(0, 3, size=(300, 3)),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_tables_are_fitted_and_doubted(rng, name):
+    """Labels by chance: nothing to learn, and every table says so."""
+    X, s = ODD[name](rng), rng.random(300) < 0.3
+    for learner in (LogisticRegression(), DecisionTreeClassifier(max_depth=3, random_state=0)):
+        model = quick(learners=[learner]).fit(X, s)
+        for each in ROWS:
+            assert np.isfinite(getattr(model, each)).all()
+        assert kinds_of(model) & {"unexplained", "labels_per_feature"}
+
+
+def test_nearly_all_rows_may_be_labelled(rng):
+    X = rng.normal(size=(100, 2))
+    for unlabelled in (1, 3):
+        model = PUClassifier(random_state=0).fit(X, np.arange(100) >= unlabelled)
+        assert model.prior_ >= 1 - unlabelled / 100
+
+
+def test_known_negatives_are_used(rng):
+    X, s, positive = make(rng, 600)
+    negative = ~positive & (rng.random(600) < 0.5)
+    plain, known = quick().fit(X, s), quick().fit(X, s, known_negative=negative)
+    assert (known.oof_posterior_ != plain.oof_posterior_).any()
+    assert abs(known.prior_ - positive.mean()) <= abs(plain.prior_ - positive.mean()) + 0.02
+    for count in (1, 2):
+        few = np.zeros(600, dtype=bool)
+        few[np.flatnonzero(~positive)[:count]] = True
+        assert quick().fit(X, s, known_negative=few).prior_ == pytest.approx(plain.prior_, abs=0.05)
+
+
+def test_where_every_class_is_known_it_learns_the_class(rng):
+    X, _, positive = make(rng, 600)
+    model = quick(decision="posterior").fit(X, positive, known_negative=~positive)
+    assert model.diagnosis_.labelling == "complete"
+    assert model.prior_ == pytest.approx(positive.mean(), rel=1e-9)
+    assert balanced_accuracy_score(positive, model.oof_posterior_ > 0.5) > 0.8
+    np.testing.assert_allclose(model.predict_propensity(X), 1.0)
+    with pytest.raises(InvalidOption, match="gives no range"):
+        model.predict_hidden_range(X)
+
+
+def test_the_linear_pair_has_no_range_of_h(problem):
+    X, s = problem
+    with pytest.raises(InvalidOption, match="Leave learners at 'auto' for a range"):
+        quick(learners="linear").fit(X, s).predict_hidden_range(X)
+    with pytest.raises(AttributeError, match="not linear, so it has no coefficients"):
+        _ = quick().fit(X, s).coef_
+
+
+# Learners.
+
+
+def test_learners_may_be_pipelines_and_those_that_take_no_nan(problem, rng):
+    X, s = problem
+    X = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    for weights in (None, rng.random(300)):
+        model = quick(learners=[pipeline, LogisticRegression(), DecisionTreeClassifier(max_depth=3)]).fit(X, s, weights)
+        assert list(model.diagnosis_.learners) == ["Pipeline", "LogisticRegression", "DecisionTreeClassifier"]
+        assert np.isfinite(model.predict_hidden(X)).all()
+        assert "learned best by" in str(model.diagnosis_)
+        assert "Pipeline: 0." in model.diagnosis_.details()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        [],
+        "boosted",
+        GaussianNB(),
+        [GaussianNB],
+        [None],
+        ["auto"],
+        5,
+        [KNeighborsClassifier()],
+    ],
+    ids=str,
+)
+def test_wrong_learners_are_refused_in_one_line(problem, wrong):
+    with pytest.raises(InvalidOption, match=r"learners must be one of 'auto', 'linear', or a list of") as caught:
+        PUClassifier(learners=wrong).fit(*problem)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [{"cv": 1}, {"cv": 2.5}, {"n_jobs": 0}, {"n_jobs": "two"}, {"share": 0.96}])
+def test_other_wrong_options_are_refused(problem, wrong):
+    with pytest.raises(InvalidOption, match=f"{next(iter(wrong))} must be"):
+        quick(**wrong).fit(*problem)
+
+
+def blocks(X):
+    return pytest.importorskip("dask.array").from_array(X, chunks=(100, *X.shape[1:]))
+
+
+ELSEWHERE = {"sparse": sp.csr_array, "torch": tensor, "dask": blocks}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=missing(name)) for name in ELSEWHERE])
+def elsewhere(request):
+    return ELSEWHERE[request.param]
+
+
+@pytest.mark.parametrize("options", [{}, {"propensity_features": [2]}, {"class_features": [0, 1]}, {"prior": 0.5}])
+def test_elsewhere_logistic_regression_is_the_same(problem, elsewhere, options, monkeypatch):
+    X, s = problem
+    monkeypatch.setattr("propense._steps.label_scores._FEW_ROWS", 10**6)
+    if elsewhere is not sp.csr_array:
+        # Tensors and blocks are scored by the fit to all rows.
+        monkeypatch.setattr("propense._steps.label_scores._folds", lambda *_: iter([None]))
+    here, there = (PUClassifier(random_state=0, **options).fit(each, s) for each in (X, elsewhere(X)))
+    assert next(iter(there.diagnosis_.learners)) == "logistic regression"
+    assert_same_rows(here, there, atol=1e-5)
+    assert_same(here, there, X, atol=1e-5)
+    for model in (here, there):
+        np.testing.assert_allclose(to_host(model.predict_proba(elsewhere(X))), here.predict_proba(X), atol=1e-5)
+        np.testing.assert_allclose(
+            to_host(model.predict_hidden_range(elsewhere(X))), here.predict_hidden_range(X), atol=1e-5
+        )
+
+
+def test_trees_fitted_in_memory_predict_elsewhere(problem, elsewhere):
+    X, s = problem
+    model = PUClassifier(random_state=0).fit(X, s)
+    np.testing.assert_allclose(to_host(model.predict_proba(elsewhere(X))), model.predict_proba(X), atol=1e-9)
+
+
+def test_classifiers_that_cannot_read_x_are_refused(problem, elsewhere):
+    X, s = problem
+    if elsewhere is sp.csr_array:
+        assert PUClassifier(learners=[LogisticRegression()]).fit(sp.csr_array(X), s).prior_ > s.mean()
+    with pytest.raises(PropenseError, match=r"dense features|NumPy arrays|in memory"):
+        PUClassifier(learners=NB).fit(elsewhere(X), s)
+
+
+# Among scikit-learn's tools.
+
+
+def test_a_search_chooses_learners(problem):
+    X, s = problem
+    choices = {"learners": ["linear", NB, [DecisionTreeClassifier(max_depth=2)]], "cv": [2, 3]}
+    grid = GridSearchCV(quick(), choices, cv=2, scoring="roc_auc", error_score="raise").fit(X, s)
+    assert set(grid.best_params_) == {"learners", "cv"}
+    pipeline = make_pipeline(StandardScaler(), quick())
+    assert np.isfinite(cross_val_score(pipeline, X, s, cv=2, scoring="roc_auc")).all()
+
+
+def test_weights_and_known_negatives_are_routed(rng):
+    X, s, positive = make(rng)
+    weights, negative = rng.random(300) + 0.5, ~positive & (rng.random(300) < 0.3)
+    direct = quick().fit(X, s, weights, known_negative=negative)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = quick().set_fit_request(sample_weight=True, known_negative=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+        pipeline.fit(X, s, sample_weight=weights, known_negative=negative)
+    np.testing.assert_allclose(pipeline[-1].oof_posterior_, direct.oof_posterior_, atol=1e-6)
+
+
+def test_doubts_are_issued_once_each(rng):
+    X, s = rng.normal(size=(300, 2)), rng.random(300) < 0.3
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = quick().fit(X, s)
+    found = [str(each.message) for each in caught if each.category is DoubtfulFit]
+    assert found == [doubt.message for doubt in model.doubts_]
+    assert all(isinstance(doubt, Doubt) for doubt in model.doubts_)
+    assert found
