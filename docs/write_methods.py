@@ -46,7 +46,8 @@ def papers() -> str:
 def overview(method: type[BasePUClassifier]) -> dict[str, str]:
     """A line of the methods page: what separates y from e, and what may be passed."""
     parameters = inspect.signature(method).parameters
-    inner = [word for name, word in (("estimator", "y"), ("propensity_estimator", "e")) if name in parameters]
+    words = {"learners": "the label scores", "estimator": "y", "propensity_estimator": "e"}
+    inner = [word for name, word in words.items() if name in parameters]
     return {
         "class": f"`{method.__name__}`",
         "y and e are separated by": method.description.separates,
