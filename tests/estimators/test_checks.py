@@ -16,6 +16,8 @@ ESTIMATORS = [
     JERM(solver="mm", spy_quantile=0.1),
     JERM(propensity_estimator=LogisticRegression()),
     TM(estimator=LogisticRegression(), propensity_features=[]),
+    PUClassifier(decision="posterior", random_state=0),
+    PUClassifier(learners=[LogisticRegression()], propensity_features=[0], decision="posterior", random_state=0),
 ]
 
 
@@ -34,7 +36,7 @@ def test_every_check_of_scikit_learn_passes(estimator):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_balanced_cut_fails_only_where_predict_must_cut_at_a_half():
-    balanced = PUClassifier(random_state=0)
+    balanced = PUClassifier(learners="linear", random_state=0)
     results = check_estimator(balanced, on_skip=None, on_fail=None, expected_failed_checks=MISTAKEN_CHECKS)
     failed = [result for result in results if result["status"] not in ("passed", "xfail")]
     # As do scikit-learn's own classifiers with a threshold; the check compares argmax(predict_proba) with predict.

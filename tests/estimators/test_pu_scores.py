@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -255,6 +255,78 @@ def test_curves_are_learned(rng):
     ]
     assert accuracies[0] < 0.6
     assert accuracies[1] > 0.8
+
+
+# Given folds.
+
+
+def test_given_folds_are_used(problem, rng):
+    X, s = problem
+    parts = np.array_split(rng.permutation(300), 4)
+    folds = [(np.setdiff1d(np.arange(300), part), part) for part in parts]
+    model = quick(cv=folds, learners=[LogisticRegression()]).fit(X, s)
+    Z = StandardScaler().fit_transform(X)
+    raw = np.empty(300)
+    for rest, part in folds:
+        raw[part] = LogisticRegression().fit(Z[rest], s[rest]).decision_function(Z[part])
+    np.testing.assert_array_equal(np.argsort(model.oof_propensity_ * model.oof_posterior_), np.argsort(raw))
+
+
+def test_with_given_folds_the_order_of_the_rows_does_not_matter(choice, problem, rng):
+    if choice.learners == "auto":
+        choice.set_params(learners=[LogisticRegression()])
+    X, s = problem
+    fold, order = rng.integers(0, 4, size=300), rng.permutation(300)
+    one, other = (
+        clone(choice).set_params(cv=[(np.flatnonzero(each != k), np.flatnonzero(each == k)) for k in range(4)])
+        for each in (fold, fold[order])
+    )
+    one.fit(X, s)
+    other.fit(X[order], s[order])
+    assert_same(one, other, X, atol=1e-5)
+    np.testing.assert_allclose(other.oof_hidden_, one.oof_hidden_[order], atol=1e-5)
+
+
+def test_with_given_folds_a_weight_is_that_many_copies(choice, problem, rng):
+    if choice.learners == "auto":
+        choice.set_params(learners=[LogisticRegression()])
+    X, s = problem
+    fold, copies = rng.integers(0, 4, size=300), rng.integers(0, 4, size=300)
+    repeat = np.repeat(np.arange(300), copies)
+    one, other = (
+        clone(choice).set_params(cv=[(np.flatnonzero(each != k), np.flatnonzero(each == k)) for k in range(4)])
+        for each in (fold, fold[repeat])
+    )
+    one.fit(X, s, copies)
+    other.fit(X[repeat], s[repeat])
+    assert_same(one, other, X, atol=1e-5)
+
+
+def test_rows_that_belong_together_are_kept_together(rng):
+    """Four copies of every row: a model that remembers rows knows the copies of a row, unless all are held out."""
+    groups = np.repeat(np.arange(100), 4)
+    X, s = rng.normal(size=(100, 2))[groups], (rng.random(100) < 0.3)[groups]
+    folds = list(GroupKFold(5).split(X, s, groups))
+    apart, together = (
+        roc_auc_score(s, PUClassifier(learners=[Memory(1)], cv=cv, random_state=0).fit(X, s).oof_posterior_)
+        for cv in (5, folds)
+    )
+    assert apart > 0.9
+    assert together < 0.65
+
+
+def test_folds_that_cannot_be_used_are_refused(problem):
+    X, s = problem
+    rows = np.arange(300)
+    with pytest.raises(InvalidOption, match=r"row 150 is scored 0 times; it must be scored once"):
+        quick(cv=[(rows, rows[:100]), (rows, rows[100:150])]).fit(X, s)
+    with pytest.raises(InvalidOption, match=r"row 0 is scored 2 times"):
+        quick(cv=[(rows, rows), (rows, rows[:10])]).fit(X, s)
+    with pytest.raises(InvalidOption, match=r"the rows outside of fold 0 are all unlabelled"):
+        quick(cv=[(rows[s == 0], rows[s == 1]), (rows[s == 1], rows[s == 0])]).fit(X, s)
+    for wrong in ([], [(rows, rows)], [rows, rows], "all"):
+        with pytest.raises(InvalidOption, match=r"cv must be a whole number from 2 to 1000, or a list of pairs"):
+            quick(cv=wrong).fit(X, s)
 
 
 # The prior.

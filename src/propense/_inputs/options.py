@@ -15,6 +15,7 @@ __all__ = [
     "Choice",
     "ClassifierOption",
     "Count",
+    "FoldsOption",
     "Jobs",
     "LearnersOption",
     "Number",
@@ -134,6 +135,21 @@ class ClassifierOption:
         return (
             "None or a scikit-learn classifier with predict_proba whose fit takes sample_weight (or a pipeline that "
             "ends in one)"
+        )
+
+
+@dataclass(frozen=True)
+class FoldsOption:
+    """A number of folds, or the folds themselves."""
+
+    def allows(self, value: Any) -> bool:
+        pairs = isinstance(value, list | tuple) and all(hasattr(each, "__len__") and len(each) == 2 for each in value)
+        return (pairs and len(value) > 1) or Count(low=2, high=1000).allows(value)
+
+    def __str__(self) -> str:
+        return (
+            "a whole number from 2 to 1000, or a list of pairs (rows to fit, rows to score), such as "
+            "list(GroupKFold(5).split(X, y, groups))"
         )
 
 

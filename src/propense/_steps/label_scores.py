@@ -26,6 +26,7 @@ from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
 from propense._steps.learners import Learner
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
+from propense.errors import InvalidOption
 
 __all__ = [
     "LabelLearner",
@@ -48,6 +49,10 @@ _FEW_FOLDS = 3
 _LEAF, _TREE_ROWS = 3.0, 5000
 # The most rows of blocks, roughly, that an area is computed from.
 _AREA_ROWS = 200_000
+
+
+# How many folds, or pairs of row numbers: those to fit and those to score.
+Folds = int | Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -136,13 +141,14 @@ class ScoredRows:
     alignment: float
 
 
-def learnable(sample: Sample, cv: int) -> Sample:
+def learnable(sample: Sample, cv: Folds) -> Sample:
     """The sample with the columns that y may depend on, less those with hardly a cell in them."""
     features, columns = sample.design.features, sample.class_columns
     if not isinstance(features, np.ndarray):
         return sample
+    count = len(cv) if isinstance(cv, Sequence) else cv
     # Boosting fails where a column is empty in all rows outside of a fold.
-    full = (~np.isnan(features)).sum(axis=0) >= min(2 * cv, len(features) / 2)
+    full = (~np.isnan(features)).sum(axis=0) >= min(2 * count, len(features) / 2)
     if full.all():
         return sample
     kept = np.flatnonzero(full) if columns is None else columns[full[columns]]
@@ -195,7 +201,7 @@ def fit_label_score(
     sample: Sample,
     learners: Sequence[LabelLearner],
     *,
-    cv: int,
+    cv: Folds,
     n_jobs: int | None,
     seed: int,
     pair: PairSettings | None,
@@ -261,14 +267,17 @@ def _both(design: Design, columns: Index | None, preparation: Preparation | None
     return plain, plain if preparation is None else as_design(preparation.transform(plain.features))
 
 
-def _folds(sample: Sample, cv: int, seed: int) -> Iterator[Any]:
-    """The masks of the rows held out, with as many labelled rows in each; None if no row can be held out.
+def _folds(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
+    """The masks of the rows held out, with as many labelled rows in each or as given; None if none can be held out.
 
     Blocks and tensors are scored by the fit to all rows: a logistic regression of so many rows hardly fits its noise.
     """
     design = sample.design
     if library_of(design.features) in ("dask", "torch"):
         yield None
+        return
+    if isinstance(cv, Sequence):
+        yield from _given_folds(sample, cv)
         return
     n, kinds = design.shape[0], as_float(sample.labelled).astype(np.int64)
     if sample.negative is not None:
@@ -285,6 +294,29 @@ def _folds(sample: Sample, cv: int, seed: int) -> Iterator[Any]:
         mask = np.zeros(n, dtype=bool)
         mask[rows] = True
         yield mask
+
+
+def _given_folds(sample: Sample, cv: Sequence[Any]) -> list[NDArray[np.bool_]]:
+    """The masks of the rows to score in each pair; rows that were left out are in none."""
+    numbers_of = np.arange(sample.design.shape[0]) if sample.rows is None else np.asarray(sample.rows)
+    masks = [np.isin(numbers_of, np.asarray(rows)) for _, rows in cv]
+    times = np.sum(masks, axis=0)
+    if (times != 1).any():
+        first = int((times != 1).argmax())
+        raise InvalidOption(
+            f"PUClassifier(cv=…): row {numbers_of[first]} is scored {times[first]} times; it must be scored once. "
+            "Pass folds such as list(GroupKFold(5).split(X, y, groups))."
+        )
+    held = [mask for mask in masks if mask.any()]
+    for place, mask in enumerate(held):
+        labelled = np.asarray(sample.labelled)[~mask]
+        if not labelled.any() or labelled.all():
+            kind = "labelled" if labelled.any() else "unlabelled"
+            raise InvalidOption(
+                f"PUClassifier(cv=…): the rows outside of fold {place} are all {kind}. "
+                "Pass folds with labelled and unlabelled rows in at least two of them."
+            )
+    return held
 
 
 def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArray[np.bool_] | None) -> Predictor:

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state, get_tags
 from propense._designs import Design, Predictor, as_design, column_scales
 from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, WIDER, Diagnosis, widened
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
-from propense._inputs.options import Choice, Count, Jobs, LearnersOption, Number, Option, PriorOption, Seed
+from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
 from propense._inputs.sample import Sample, read_features
 from propense._maths.arrays import Rows, as_float, namespace
 from propense._maths.double_logistic import hidden_log_odds, shift_class
@@ -75,8 +75,10 @@ class PUClassifier(BasePUClassifier):
         The share of rows that are positive, or the range it lies in, if known from elsewhere. y is moved to meet it.
     decision : {"posterior", "balanced"}, default="balanced"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
-    cv : int, default=5
-        The number of folds. Small tables get at most 3.
+    cv : int or list of (ndarray, ndarray), default=5
+        The number of folds; small tables get at most 3. Or the folds: pairs of row numbers, those to fit and those to
+        score, with every row scored once. If some rows belong together, such as the visits of a patient, keep them in
+        one fold, or they are scored by models that have seen their like: ``list(GroupKFold(5).split(X, y, groups))``.
     ridge : float, default=1.0
         Of the linear pair: the penalty ½·ridge·‖β‖² on the summed risk, with columns in units of their standard
         deviation; the intercept is not penalised.
@@ -163,7 +165,7 @@ class PUClassifier(BasePUClassifier):
         **BasePUClassifier._options,
         "learners": LearnersOption(("auto", "linear")),
         "prior": PriorOption(),
-        "cv": Count(low=2, high=1000),
+        "cv": FoldsOption(),
         "ridge": Number(0.0),
         "shrinkage": Number(0.0),
         "share": Number(0.0, 0.95, optional=True),
@@ -182,7 +184,7 @@ class PUClassifier(BasePUClassifier):
         propensity_features: Any = None,
         prior: Any = None,
         decision: str = "balanced",
-        cv: int = 5,
+        cv: Any = 5,
         ridge: float = 1.0,
         shrinkage: float = 1.0,
         share: float | None = None,

@@ -231,8 +231,8 @@ def _prior_of_rows(estimator: BasePUClassifier, sample: Sample) -> float:
     if out_of_fold is None:
         if isinstance(estimator, PUClassifier) and not estimator._is_linear():
             raise InvalidOption(
-                "This PUClassifier was loaded from a file, which holds no out-of-fold scores of its rows. Fit it again, "
-                "then compute intervals."
+                "This PUClassifier was loaded from a file, which holds no out-of-fold scores of its rows. Fit it again "
+                "first."
             )
         return sample.share_positive(*estimator._rows_log_odds(sample))
     if out_of_fold.shape != sample.labelled.shape:
