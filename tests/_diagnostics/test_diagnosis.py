@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from propense._diagnostics.diagnosis import Diagnosis
+from propense._diagnostics.diagnosis import Diagnosis, widened
 
 PRIORS = {"constant": 0.31, "free": 0.32, "proportional": 0.43, "shared": 0.44}
 
@@ -41,3 +41,47 @@ def test_what_was_not_computed_is_not_shown():
     found = Diagnosis(0.87, 0.53, -12.3, -0.21, PRIORS, math.nan)
     assert "halves" not in str(found)
     assert "not computed" in found.details()
+
+
+SCORED = {"constant": 0.21, "climb": 0.32, "bells": 0.43, "shared": 0.37}
+
+
+def of_scores(**more):
+    learners = {"logistic regression": 0.71, "boosted trees": 0.78, "extra trees": 0.75}
+    return Diagnosis(0.6, 0.2, 0.0, 0.0, SCORED, math.nan, **{"low": 0.17, "high": 0.52, "learners": learners, **more})
+
+
+def test_of_label_scores_the_range_is_said_and_the_best_learner_first():
+    summary, details = str(of_scores()), of_scores().details()
+    assert "Estimated share of positive rows: 17% to 52%, most likely 37.0%." in summary
+    assert "learned best by boosted trees; averaged with it: logistic regression, extra trees." in summary
+    assert "learned best by GaussianNB.\n" in str(of_scores(learners={"GaussianNB": 0.6})) + "\n"
+    assert "Other assumptions" not in summary
+    for value in ("21.0%", "32.0%", "43.0%", "37.0%", "17.0% to 52.0%", "boosted trees: 0.78."):
+        assert value in details
+    assert "stability" not in details
+
+
+def test_the_range_is_wider_than_the_readings_by_half_in_log_odds():
+    low, high = widened([0.3, 0.2, 0.4], least=0.05)
+    assert math.log(low / (1 - low)) == pytest.approx(math.log(0.2 / 0.8) - 0.5)
+    assert math.log(high / (1 - high)) == pytest.approx(math.log(0.4 / 0.6) + 0.5)
+    # As many are positive as are labelled, at least.
+    assert widened([0.3, 0.2, 0.4], least=0.19)[0] == 0.19
+    assert widened([0.0, 1.0], least=0.0) == pytest.approx((0.0, 1.0), abs=1e-5)
+
+
+def test_facts_of_a_diagnosis_are_told_from_others():
+    facts = vars(of_scores())
+    assert Diagnosis.is_valid(facts)
+    assert Diagnosis.is_valid(vars(Diagnosis(0.87, 0.53, -12.3, -0.21, PRIORS, math.nan)))
+    for wrong in (
+        {"learners": {}},
+        {"learners": {"trees": "good"}},
+        {"low": math.inf},
+        {"height": math.nan},
+        {"priors": PRIORS},
+        {"priors": {**SCORED, "bells": None}},
+        {"colour": 1.0},
+    ):
+        assert not Diagnosis.is_valid({**facts, **wrong})

@@ -39,6 +39,8 @@ CHOICES = {
     "class": {"learners": NB, "class_features": [0, 1]},
     "both": {"learners": NB, "class_features": [0, 1], "propensity_features": [2]},
     "prior": {"learners": NB, "prior": 0.45},
+    "low prior": {"learners": NB, "prior": 0.25},
+    "named prior": {"learners": NB, "propensity_features": [2], "prior": 0.25},
     "share": {"learners": NB, "share": 0.3},
 }
 
@@ -113,9 +115,8 @@ def test_predictions_are_one_model(choice, problem):
     assert f"most likely {model.prior_:.1%}" in str(model.diagnosis_)
     new = model.predict_hidden_range(X)
     assert ((new >= 0) & (new <= 1)).all()
-    h = model.predict_hidden(X)
-    if model.prior is None:
-        assert ((new[:, 0] <= h) & (h <= new[:, 1])).all()
+    for h, ends in ((model.oof_hidden_, model.oof_hidden_range_), (model.predict_hidden(X), new)):
+        assert ((ends[:, 0] <= h + 1e-12) & (h <= ends[:, 1] + 1e-12)).all()
 
 
 def test_weights_of_1_are_none(choice, problem):

@@ -15,7 +15,7 @@ from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersO
 from propense._inputs.sample import Sample, read_features
 from propense._maths.arrays import Rows, as_float, namespace
 from propense._maths.double_logistic import hidden_log_odds, shift_class
-from propense._maths.logistic import logit, sigmoid
+from propense._maths.logistic import log_odds_of_log, logit, sigmoid, softplus
 from propense._solvers import SOLVERS
 from propense._steps.known_negatives import fit_complete
 from propense._steps.known_prior import ShiftedPredictor, shift_to
@@ -103,7 +103,8 @@ class PUClassifier(BasePUClassifier):
     ----------
     oof_posterior_, oof_propensity_, oof_hidden_ : ndarray of shape (n_rows,)
         y(x), e(x) and h(x) of the rows of fit, by models that have not seen them; rows of weight 0 are left out. Use
-        these, not ``predict_proba``, to review the rows of fit. Not with ``learners="linear"``; not in model files.
+        these, not ``predict_proba``, to review the rows of fit. Not with ``learners="linear"``; not in model files. If
+        X is a Dask array or a tensor, or a single row is labelled, no row is held out.
     oof_hidden_range_ : ndarray of shape (n_rows, 2)
         The range of h(x) of the rows of fit, as ``predict_hidden_range`` gives it for new rows.
     diagnosis_ : Diagnosis
@@ -246,7 +247,7 @@ class PUClassifier(BasePUClassifier):
             a, b = y.split.posterior(t), e.log_odds(design) if named else y.split.propensity(t)
             if self.diagnosis_.labelling != "complete":
                 ends = _around(a, b) if named else y.split.hidden_range(t)
-        return (a, b, ends) if shift is None else (*shift_class(a, b, shift), _moved(ends, shift))
+        return (a, b, ends) if shift is None else (*shift_class(a, b, shift), _moved(ends, a, b, shift))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -381,7 +382,7 @@ class PUClassifier(BasePUClassifier):
             model,
             posterior=ShiftedPredictor(*pair, shift, True),
             propensity=ShiftedPredictor(*pair, shift, False),
-            rows=None if rows is None else OutOfFold(*shift_class(a, b, shift), _moved(rows.hidden_range, shift)),
+            rows=None if rows is None else OutOfFold(*shift_class(a, b, shift), _moved(rows.hidden_range, a, b, shift)),
             kept=kept,
         )
 
@@ -485,8 +486,18 @@ def _around(a: Rows, b: Rows) -> tuple[Rows, Rows]:
     return hidden - WIDER, hidden + WIDER
 
 
-def _moved(ends: tuple[Any, Any] | None, shift: float) -> tuple[Any, Any] | None:
-    return None if ends is None else (ends[0] + shift, ends[1] + shift)
+def _moved(ends: tuple[Any, Any] | None, a: Rows, b: Rows, shift: float) -> tuple[Any, Any] | None:
+    """The range of h after the log-odds of y, in use and at the ends, have moved by `shift`; s = σ(a)σ(b) stays."""
+    if ends is None:
+        return None
+    xp, log_s = namespace(a), -softplus(-a) - softplus(-b)
+    log_rest = xp.logaddexp(-softplus(a), -softplus(-a) - softplus(b))
+    # h/(1 − h) = (y − s)/(1 − y), so that y/(1 − y) = (h/(1 − h) + s)/(1 − s).
+    posteriors = [xp.logaddexp(each, log_s) - log_rest for each in ends]
+    low, high = (
+        hidden_log_odds(*shift_class(each, log_odds_of_log(log_s + softplus(-each)), shift)) for each in posteriors
+    )
+    return low, high
 
 
 def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, log_unknown: float) -> float:
