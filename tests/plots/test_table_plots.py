@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from propense import JERM
+from propense import JERM, PUClassifier
 from propense.datasets import make_double_logistic
 from propense.inference import ScarTest
 from propense.plots import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay, ScarDisplay
-from propense.tables import Group, Grouping
+from propense.tables import Group, Grouping, Promise
+from propense.tables.promise import add_up
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +59,40 @@ def test_simulated_labels_stand_beside_the_real_ones():
     display = ScarDisplay(ScarTest(0.4, 2.75, simulated, 0.5, 0.4, 100, 20, None, 0.8)).plot()
     assert sum(bar.get_height() for bar in display.ax_.patches) == len(simulated)
     assert display.ax_.lines[0].get_xdata()[0] == 2.75
+
+
+def test_the_bar_of_rows_shows_the_range(model):
+    display = PrevalenceDisplay(400, 100, 180.0, positives_range=(90.0, 250.0)).plot()
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert words == [
+        "labelled: 100",
+        "probably positive, unlabelled: 80 (0 to 150)",
+        "probably negative: 220 (150 to 300)",
+    ]
+    # Labelled rows are positive, so the range begins there.
+    assert display.ax_.lines[0].get_xdata().tolist() == [100, 250]
+    fitted, data = model
+    assert PrevalenceDisplay.from_estimator(fitted, data.X, data.labelled).positives_range is None
+
+
+def test_the_bar_of_an_estimator_is_of_models_that_have_not_seen_the_rows():
+    data = make_double_logistic(400, 4, random_state=0)
+    fitted = PUClassifier(learners=[LogisticRegression()], random_state=0).fit(data.X, data.labelled)
+    display = PrevalenceDisplay.from_estimator(fitted, data.X, data.labelled)
+    assert display.positives == pytest.approx(400 * fitted.prior_)
+    found = fitted.diagnosis_
+    assert display.positives_range == (400 * found.low, 400 * found.high)
+
+
+def test_the_yield_of_a_list_is_shown_with_its_range(rng):
+    hidden = rng.random(50)
+    ends = np.column_stack([hidden / 2, (1 + hidden) / 2])
+    order = rng.random(50)
+    display = ReviewDisplay(hidden, order=order, hidden_range=ends).plot()
+    for k in (1, 20, 50):
+        rows = np.argsort(-order)[:k]
+        promise = Promise.of(add_up(hidden[rows], ends[rows]))
+        shown = display.hits[k], display.ends[0][k], display.ends[1][k]
+        np.testing.assert_allclose(shown, (promise.expected, promise.low, promise.high), rtol=1e-12)
+    assert "range" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert ReviewDisplay(hidden).plot().ends is None

@@ -73,7 +73,10 @@ def run_demo(seed: int) -> Demo:
         first = PUClassifier(random_state=0).fit(X, labelled)
 
     def score(name: str, model: Oracle | Naive | JERM | PUClassifier) -> Score:
-        error = float(np.abs(model.predict_propensity(X) - propensity)[y].mean())
+        # Of rows of the fit: by models that have not seen them, where there are such.
+        estimated = getattr(model, "oof_propensity_", None)
+        estimated = model.predict_propensity(X) if estimated is None else estimated
+        error = float(np.abs(estimated - propensity)[y].mean())
         accuracy = balanced_accuracy_score(y_test, model.predict(X_test))
         return Score(name, accuracy, model.prior_, None if model is oracle else error)
 

@@ -44,7 +44,7 @@ def _estimates(found: TableFit) -> Table:
     table.add_column(type(estimator).__name__, justify="right")
     table.add_row("positive rows, estimated", _share(labelled, n), _share(estimator.prior_ * n, n))
     hidden, frequency = f"{found.counts.hidden:,.0f}", _percent(estimator.label_frequency_)
-    if found.prior_range is not None:
+    if found.prior_range is not None and found.prior_range[0] < found.prior_range[1]:
         low, high = (max(n * share, labelled) for share in found.prior_range)
         table.add_row("  range", "", f"{low:,.0f} to {high:,.0f} ({low / n:.0%} to {high / n:.0%})")
         hidden = f"{hidden} ({low - labelled:,.0f} to {high - labelled:,.0f})"

@@ -49,6 +49,7 @@ class FitReport:
     labelled: str
     positives: str
     positives_range: str
+    certainty: str
     hidden: str
     hidden_range: str
     frequency: str
@@ -100,7 +101,9 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
     estimator = found.estimator
     n, labelled = len(found.labelled), int(found.labelled.sum())
     positives = float(found.expected.sum())
-    ends = found.prior_range
+    ends, known = found.prior_range, False
+    if ends is not None and ends[0] == ends[1]:
+        ends, known = None, True
     low, high = (np.nan, np.nan) if ends is None else (max(n * share, labelled) for share in ends)
     review, review_words, hits = _review(found)
     path = RiskPathDisplay(estimator.risk_path_)
@@ -111,6 +114,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         labelled=f"{labelled:,}",
         positives=f"{positives:,.0f}",
         positives_range=_between(low, high),
+        certainty="" if known or ends is not None else ", which gives no range",
         hidden=f"{positives - labelled:,.0f}",
         hidden_range=_between(low - labelled, high - labelled),
         frequency=_percent(labelled / positives),

@@ -173,7 +173,7 @@ def _add_up(facts: NDArray[np.float64]) -> NDArray[np.float64]:
 def _why_unpromised(model: TableModel, used: int) -> str:
     if too_little_learned(model.estimator):
         return TOO_LITTLE
-    return f"{used:,} of them were used in the fit, so their scores are too certain" if used else ""
+    return f"{used:,} of them were used in the fit" if used else ""
 
 
 def _remembers(model: TableModel, columns: list[str]) -> bool:
