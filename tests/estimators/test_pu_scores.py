@@ -563,6 +563,16 @@ def test_wrong_learners_are_refused_in_one_line(problem, wrong):
     assert "\n" not in str(caught.value)
 
 
+class Silent(GaussianNB):
+    def predict_proba(self, X):
+        return np.full((len(X), 2), np.nan)
+
+
+def test_a_learner_that_gives_nan_is_named(problem):
+    with pytest.raises(InvalidOption, match=r"predict_proba of Silent gives NaN\. Leave it out"):
+        quick(learners=[GaussianNB(), Silent()]).fit(*problem)
+
+
 @pytest.mark.parametrize("wrong", [{"cv": 1}, {"cv": 2.5}, {"n_jobs": 0}, {"n_jobs": "two"}, {"share": 0.96}])
 def test_other_wrong_options_are_refused(problem, wrong):
     with pytest.raises(InvalidOption, match=f"{next(iter(wrong))} must be"):

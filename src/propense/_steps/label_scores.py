@@ -367,6 +367,8 @@ def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any
     out = np.empty(design.shape[0])
     for predictor, mask in zip(member.predictors, held, strict=True):
         out[mask] = predictor.log_odds(design.take(mask))
+    if np.isnan(out).any():
+        raise InvalidOption(f"PUClassifier(learners=…): predict_proba of {member.name} gives NaN. Leave it out.")
     return out
 
 

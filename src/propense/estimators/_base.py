@@ -154,7 +154,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             missing ones (NaN, None, pandas NA, an empty string): missing means unlabelled. Two values and missing ones:
             the smaller value marks rows known to be negative (only if y is in memory).
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight of each row: 2 counts the row twice, 0 leaves it out.
+            The weight of each row: 2 counts the row twice, 0 leaves it out. Divide weights that stand for rows of a
+            population, as those of a survey, by their mean: there is no more evidence than there are rows.
         known_negative : bool array-like of shape (n_samples,), default=None
             Which rows are known to be negative; in y they look unlabelled. They are assumed to be a random part of the
             negatives in X. `fit` refuses them if the method cannot use them. Inside meta-estimators, request it with
