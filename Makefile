@@ -61,6 +61,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/excess_risk.py
 	$(BIN)/python benchmarks/first_choice.py
 	$(BIN)/python benchmarks/unseen.py
+	$(BIN)/python benchmarks/review_lists.py
 	$(BIN)/python benchmarks/doubts.py
 	$(BIN)/python benchmarks/scar_size_power.py
 	$(BIN)/python benchmarks/sparse_path.py

@@ -2,17 +2,19 @@
 
 2 000 rows of ten normal features to fit, 20 000 new ones for balanced accuracy; y(x) is logistic in five of the
 features. Labelling: e(x) depends on the other five; rises steeply or weakly with the class score; is constant; falls
-with the class score. Then the seconds of a fit and of scikit-learn's logistic regression, in alternation, on the same
-50 000 × 30 rows.
+with the class score. Then the seconds of a fit, and of scikit-learn's logistic regression and boosted trees of the
+labels, in alternation, on the same 50 000 × 30 rows.
 """
 
 import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
@@ -31,6 +33,7 @@ WORLDS: dict[str, dict[str, Any]] = {
 }
 METHODS: dict[str, Callable[[], Any]] = {
     "PUClassifier()": lambda: PUClassifier(random_state=0),
+    "PUClassifier(learners='linear')": lambda: PUClassifier(learners="linear", random_state=0),
     "JERM()": JERM,
     "JERM(decision='balanced')": lambda: JERM(decision="balanced"),
     "SAREM()": SAREM,
@@ -58,18 +61,25 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
+def _fit(make: Callable[[], Any], data: Any) -> None:
+    make().fit(data.X, data.labelled)
+
+
 def cost(n: int, p: int, turns: int) -> None:
     """The fewest seconds of each, over the repeats."""
     data = make_double_logistic(n, p, random_state=0)
-    pairs = [
-        (
-            seconds(lambda: LogisticRegression().fit(data.X, data.labelled)),
-            seconds(lambda: PUClassifier(random_state=0).fit(data.X, data.labelled)),
-        )
-        for _ in range(turns)
-    ]
-    unit, ours = np.min(pairs, axis=0)
-    print(f"{n} × {p}: {ours:.2f} s, {ours / unit:.1f} × LogisticRegression ({unit:.3f} s)")
+    turn = {
+        "LogisticRegression": lambda: LogisticRegression(),
+        "HistGradientBoosting": lambda: HistGradientBoostingClassifier(),
+        "learners='linear'": lambda: PUClassifier(learners="linear", random_state=0),
+        "learners='auto'": lambda: PUClassifier(random_state=0),
+    }
+    found = [[seconds(partial(_fit, make, data)) for make in turn.values()] for _ in range(turns)]
+    logistic, boosted, linear, auto = np.min(found, axis=0)
+    print(
+        f"{n} × {p}: learners='linear' {linear:.2f} s, {linear / logistic:.1f} × LogisticRegression ({logistic:.3f} s)"
+    )
+    print(f"{n} × {p}: learners='auto' {auto:.2f} s, {auto / boosted:.1f} × HistGradientBoosting ({boosted:.2f} s)")
 
 
 def main() -> None:

@@ -2,7 +2,8 @@
 
 Data that scikit-learn bundles or generates: tumours, wine, digits, irises, clusters, moons. Labels follow S1, S2 or S4;
 or jump or peak along the class score; or jump, peak or rise steeply along a random direction; or mix score and
-direction. c = .4; 30% of the rows are held out; columns are standardised; the threshold is the prior.
+direction; or rise, jump or fall along the class score of boosted trees. c = .4; 30% of the rows are held out; columns
+are standardised; the threshold is the prior.
 """
 
 import argparse
@@ -16,9 +17,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification, make_moons
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.preprocessing import StandardScaler, scale
 
 from propense import JERM, SAREM, Oracle, PGLin, PUClassifier
@@ -30,6 +32,7 @@ Mask = NDArray[np.bool_]
 FREQUENCY = 0.4
 METHODS: dict[str, Callable[[], Any]] = {
     "PUClassifier": lambda: PUClassifier(random_state=0),
+    "linear": lambda: PUClassifier(learners="linear", random_state=0),
     "PGLin": lambda: PGLin(decision="balanced"),
     "JERM": lambda: JERM(decision="balanced"),
     "SAREM": lambda: SAREM(decision="balanced"),
@@ -44,7 +47,13 @@ OTHERS: dict[str, Callable[[Rows, Rows, Mask], Rows]] = {
     "steep along a direction": lambda t, v, y: 3.0 * v,
     "score and direction": lambda t, v, y: t + v,
 }
-MECHANISMS = ("S1", "S2", "S4", *OTHERS)
+# The same along the class score of boosted trees, out of fold.
+CURVED: dict[str, Callable[[Rows, Mask], Rows]] = {
+    "rise along a curved score": lambda t, y: 1.5 * t,
+    "jump along a curved score": lambda t, y: np.where(t > np.median(t[y]), 2.0, -1.0),
+    "fall along a curved score": lambda t, y: -1.5 * t,
+}
+MECHANISMS = ("S1", "S2", "S4", *OTHERS, *CURVED)
 
 
 def sets() -> Iterator[tuple[str, Rows, Mask]]:
@@ -66,14 +75,22 @@ def sets() -> Iterator[tuple[str, Rows, Mask]]:
 
 def label(X: Rows, positive: Mask, mechanism: str, rng: np.random.Generator) -> Mask:
     """Which rows are labelled."""
+    if mechanism in CURVED:
+        trees = HistGradientBoostingClassifier(max_iter=80, max_leaf_nodes=8, random_state=0)
+        curved = scale(cross_val_predict(trees, X, positive, method="decision_function"))
+        return _draw(CURVED[mechanism](curved, positive), positive, rng)
     if mechanism not in OTHERS:
         return np.asarray(simulate(X, positive, mechanism, FREQUENCY, rng=rng).labelled)
     standard = scale(X)
     score = scale(LogisticRegression(max_iter=1000).fit(standard, positive).decision_function(standard))
     direction = scale(standard @ rng.normal(size=X.shape[1]))
-    log_odds = OTHERS[mechanism](score, direction, positive)
+    return _draw(OTHERS[mechanism](score, direction, positive), positive, rng)
+
+
+def _draw(log_odds: Rows, positive: Mask, rng: np.random.Generator) -> Mask:
+    """Labels with these log-odds, up to the constant that gives the label frequency."""
     shift = brentq(lambda a: float(sigmoid(log_odds[positive] + a).mean()) - FREQUENCY, -60.0, 60.0)
-    return np.asarray(positive & (rng.random(len(X)) < sigmoid(log_odds + shift)))
+    return np.asarray(positive & (rng.random(len(positive)) < sigmoid(log_odds + shift)))
 
 
 def accuracies(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> list[float]:

@@ -1,0 +1,91 @@
+"""What a list of rows to review holds, and what it promises: `python benchmarks/review_lists.py`.
+
+Rows of fit, a list half as long as the number of hidden positives. Order and promise come from values out of fold: of
+a logistic regression and of boosted trees of the labels, and of PUClassifier. Data and labelling as in
+`benchmarks/unseen.py`; with `--paper` the 16 tables of the JERM paper, prepared as there, from the data folder.
+"""
+
+import argparse
+import warnings
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+
+from propense import PUClassifier
+from propense.datasets import names
+from propense.study.measure import prepare
+from unseen import MECHANISMS, Mask, Rows, label, sets
+
+COLUMNS = (
+    "logistic regression",
+    "boosted trees",
+    "linear pair",
+    "PUClassifier",
+    "promised",
+    "off",
+    "held",
+    "prior held",
+)
+# The quantile of a normal curve that leaves a tenth on each side.
+_TENTH = 1.28
+
+
+def paper_sets() -> Iterator[tuple[str, Rows, Mask]]:
+    """The 16 tables of the paper, training rows of the first split."""
+    for name in names()[:16]:
+        data = prepare(name, "paper", 0, 0)
+        yield name, np.asarray(data.X_train, dtype=np.float64), data.y_train
+
+
+def measure(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> list[float]:
+    """The precision of four lists; then of the last the promise, its error, and whether the ranges hold."""
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng([seed, zlib.crc32(f"{name}, {mechanism}".encode())])
+    labelled = label(X, positive, mechanism, rng)
+    rest = np.flatnonzero(~labelled)
+    length = max(int((positive & ~labelled).sum() / 2), 5)
+
+    def top(score: Rows) -> Any:
+        return rest[np.argsort(-score[rest], kind="stable")[:length]]
+
+    plain = [
+        cross_val_predict(model, X, labelled, method="decision_function")
+        for model in (LogisticRegression(max_iter=1000), HistGradientBoostingClassifier(max_iter=80, max_leaf_nodes=8))
+    ]
+    pair = PUClassifier(learners="linear", random_state=seed).fit(X, labelled)
+    model = PUClassifier(random_state=seed).fit(X, labelled)
+    lists = [top(score) for score in (*plain, pair.predict_hidden(X), model.oof_posterior_)]
+    found = [float(positive[rows].mean()) for rows in lists]
+    hidden, ends = model.oof_hidden_[lists[-1]], model.oof_hidden_range_[lists[-1]].mean(axis=0)
+    noise = _TENTH * np.sqrt((hidden * (1.0 - hidden)).sum()) / length
+    held = ends[0] - noise <= found[-1] <= ends[1] + noise
+    prior = model.diagnosis_.low <= positive.mean() <= model.diagnosis_.high
+    return [*found, float(hidden.mean()), abs(float(hidden.mean()) - found[-1]), float(held), float(prior)]
+
+
+def main() -> None:
+    """Print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--paper", action="store_true")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args()
+    data = list(paper_sets() if asked.paper else sets())
+    made = [(*each, mechanism, seed) for each in data for mechanism in MECHANISMS for seed in range(asked.seeds)]
+    found = np.array(Parallel(n_jobs=asked.jobs)(delayed(measure)(*each) for each in made))
+    kinds = np.array([each[3] for each in made])
+    print(f"| | {' | '.join(COLUMNS)} |")
+    print(f"| --- |{' ---: |' * len(COLUMNS)}")
+    for kind in (*MECHANISMS, "all"):
+        means = found[(kinds == kind) | (kind == "all")].mean(axis=0)
+        print(f"| {kind} | {' | '.join(f'{mean:.3f}'.lstrip('0') for mean in means)} |")
+
+
+if __name__ == "__main__":
+    main()
