@@ -23,7 +23,9 @@ from propense._designs import Design, Predictor, as_design, column_scales
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
-from propense._steps.learners import Learner
+from propense._maths.double_logistic import label_log_odds
+from propense._maths.logistic import logistic_loss
+from propense._steps.learners import Learner, fit_logistic
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
 from propense.errors import InvalidOption
@@ -39,7 +41,15 @@ __all__ = [
     "learnable",
 ]
 
-LOGISTIC, BOOSTED, TREES, PAIR = "logistic regression", "boosted trees", "extra trees", "linear pair"
+LOGISTIC, LINEAR, BOOSTED, TREES, PAIR = (
+    "logistic regression",
+    "logistic regression, hardly penalised",
+    "boosted trees",
+    "extra trees",
+    "linear pair",
+)
+# How many standard errors better is clearly better.
+_CLEARLY = 2.0
 
 # With fewer rows or labels than these, trees learn little but noise.
 _FEW_ROWS, _FEW_LABELS = 200, 30
@@ -59,12 +69,14 @@ Folds = int | Sequence[Any]
 class LabelLearner:
     """A way to learn the labels: our logistic regression (None) or a classifier, under a name.
 
-    `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns.
+    `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns. The ridge
+    is that of the logistic regression; None means √n.
     """
 
     name: str
     classifier: Any = None
     plain: bool = False
+    ridge: float | None = None
 
 
 @dataclass(frozen=True)
@@ -183,7 +195,12 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         max_samples=_TREE_ROWS if n > _TREE_ROWS else None,
         random_state=seed,
     )
-    return [LabelLearner(LOGISTIC), LabelLearner(BOOSTED, boosted, plain=True), LabelLearner(TREES, trees, plain=True)]
+    return [
+        LabelLearner(LOGISTIC),
+        LabelLearner(BOOSTED, boosted, plain=True),
+        LabelLearner(TREES, trees, plain=True),
+        LabelLearner(LINEAR, ridge=1.0),
+    ]
 
 
 def given_learners(classifiers: Sequence[Any]) -> list[LabelLearner]:
@@ -229,18 +246,53 @@ def fit_label_score(
             progress(len(found), len(jobs))
     groups = [found[first : first + len(held)] for first in range(0, len(found), len(held))]
     members = [Member(each.name, each.plain, tuple(group)) for each, group in zip(learners, groups, strict=True)]
-    evidence = alignment = 0.0
+    evidence, alignment, labels = 0.0, 0.0, None
     own = None if pair is None else _pair_sample(sample, prepared, preparation)
     if pair is not None and own is not None:
         curve = fit_pair_curve(own, pair)
         evidence, alignment = curve.evidence, curve.alignment(own)
         if curve.is_strong or sample.propensity_columns is not None:
-            members.append(Member(PAIR, False, tuple(_fit_pair(own, pair, curve, mask) for mask in held)))
+            pairs = [_fit_pair(own, pair, curve, mask) for mask in held]
+            both = [Member(PAIR, False, each) for each in zip(*pairs, strict=True)]
+            members.append(both[0])
+            labels = label_log_odds(*(_out_of_fold(each, plain, prepared, held) for each in both))
     raw = [_out_of_fold(member, plain, prepared, held) for member in members]
+    members, raw = _choose(sample, members, raw, labels)
     weights, constant, t = _combine(sample, members, raw)
     learned = {member.name: _area(sample, each) for member, each in zip(members, raw, strict=True)}
     score = LabelScore(tuple(members), weights, constant, preparation, columns)
     return ScoredRows(score, t, learned, evidence, alignment)
+
+
+def _choose(
+    sample: Sample, members: list[Member], raw: list[Any], labels: Any | None
+) -> tuple[list[Member], list[Any]]:
+    """The members to average, and their scores: linear or curved.
+
+    If a logistic regression with hardly a penalty, or the linear pair (`labels` are its log-odds of a label), predicts
+    labels it has not seen clearly better than both kinds of trees do, relations are linear. The pair then stands alone
+    or, without one, that regression, which is left out otherwise.
+    """
+    names = [member.name for member in members]
+    if LINEAR not in names:
+        return members, raw
+    scores = dict(zip(names, raw, strict=True))
+    linear = [_label_loss(sample, each) for each in (scores[LINEAR], labels) if each is not None]
+    curved = [_label_loss(sample, scores[name]) for name in (BOOSTED, TREES)]
+    gain = min(curved, key=sample.mean) - min(linear, key=sample.mean)
+    mean = sample.mean(gain)
+    error = math.sqrt(sample.mean((gain - mean) ** 2) / sample.total_weight)
+    alone = PAIR if PAIR in names else LINEAR
+    clear = mean > _CLEARLY * error
+    kept = [place for place, name in enumerate(names) if (name == alone if clear else name != LINEAR)]
+    return [members[place] for place in kept], [raw[place] for place in kept]
+
+
+def _label_loss(sample: Sample, score: Any) -> Any:
+    """The loss of every row's label, predicted from a score alone."""
+    along = as_design(score[:, np.newaxis])
+    coef = fit_logistic(along, sample.labelled, sample.weights, ridge=1e-3).coef
+    return logistic_loss(along.matvec(coef), as_float(sample.labelled))
 
 
 def _combine(sample: Sample, members: Sequence[Member], raw: Sequence[Any]) -> tuple[Vector, float, Any]:
@@ -250,7 +302,7 @@ def _combine(sample: Sample, members: Sequence[Member], raw: Sequence[Any]) -> t
     """
     means = [sample.mean(each) for each in raw]
     spreads = [math.sqrt(sample.mean((each - mean) ** 2)) for each, mean in zip(raw, means, strict=True)]
-    others = sum(member.name != PAIR for member in members)
+    others = max(sum(member.name != PAIR for member in members), 1)
     # A learner that gives every row the same log-odds says nothing.
     weights = np.array([1.0 / spread if spread > 1e-9 else 0.0 for spread in spreads])
     weights *= [others if member.name == PAIR else 1.0 for member in members]
@@ -334,7 +386,8 @@ def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArra
         weights = as_float(~held) if weights is None else weights * ~held
     total = float(design.shape[0] if weights is None else weights.sum())
     _, squares = column_scales(design, weights)
-    return Learner(ridge=math.sqrt(total) * squares).fit(design, labelled, weights)[0]
+    ridge = math.sqrt(total) if learner.ridge is None else learner.ridge
+    return Learner(ridge=ridge * squares).fit(design, labelled, weights)[0]
 
 
 def _pair_sample(sample: Sample, prepared: Design, preparation: Preparation | None) -> Sample | None:
@@ -352,11 +405,14 @@ def _pair_sample(sample: Sample, prepared: Design, preparation: Preparation | No
     return replace(sample, design=prepared, propensity_columns=columns, class_columns=None, levels=None)
 
 
-def _fit_pair(sample: Sample, settings: PairSettings, curve: PairCurve, held: NDArray[np.bool_] | None) -> Predictor:
-    """y of the pair that is fitted to the rows that are not held out, from the fit to all rows."""
-    if held is None:
-        return LogisticPredictor(curve.beta)
-    return LogisticPredictor(refit_pair(sample.subset(~held), settings, curve)[0])
+def _fit_pair(
+    sample: Sample, settings: PairSettings, curve: PairCurve, held: NDArray[np.bool_] | None
+) -> tuple[Predictor, Predictor]:
+    """y and e of the pair that is fitted to the rows that are not held out, from the fit to all rows."""
+    beta, gamma = curve.beta, curve.gamma
+    if held is not None:
+        beta, gamma, _ = refit_pair(sample.subset(~held), settings, curve)
+    return LogisticPredictor(beta), LogisticPredictor(gamma)
 
 
 def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any]) -> Any:
