@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from conftest import missing, tensor
+from propense import PUClassifier
 from propense._designs import as_design
 from propense._inputs.sample import Sample
 from propense._maths.arrays import to_host
@@ -198,7 +199,7 @@ def test_learners_are_named_once_each():
     assert names == ["GaussianNB 1", "LogisticRegression", "GaussianNB 3"]
 
 
-@pytest.mark.parametrize(("n", "labels", "count"), [(200, 30, 3), (199, 30, 1), (200, 29, 1)])
+@pytest.mark.parametrize(("n", "labels", "count"), [(200, 30, 4), (199, 30, 1), (200, 29, 1)])
 def test_trees_need_rows_and_labels(rng, n, labels, count):
     X = rng.normal(size=(n, 2))
     sample = Sample(as_design(X), np.arange(n) < labels, None, None)
@@ -239,3 +240,14 @@ def test_our_logistic_regression_is_the_same_elsewhere(problem, elsewhere, monke
     np.testing.assert_allclose(there.score.of(as_design(X)), here.score.of(as_design(X)), atol=1e-6)
     assert there.learned == pytest.approx(here.learned)
     assert there.evidence == pytest.approx(here.evidence, abs=1e-4)
+
+
+def test_a_linear_learner_stands_alone_where_labels_are_clearly_linear():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 8))
+    linear = rng.random(3000) < 1.0 / (1.0 + np.exp(1.0 - X @ np.linspace(-1.5, 1.5, 8)))
+    curved = rng.random(3000) < 0.9 * (np.abs(X[:, 0]) > 1.0)
+    alone = PUClassifier(random_state=0).fit(X, linear).diagnosis_.learners
+    assert list(alone) == ["logistic regression, hardly penalised"]
+    several = PUClassifier(random_state=0).fit(X, curved).diagnosis_.learners
+    assert list(several) == ["logistic regression", "boosted trees", "extra trees"]

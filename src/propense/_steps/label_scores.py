@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
 
 from propense._designs import Design, Predictor, as_design, column_scales
 from propense._inputs.preparation import Preparation
