@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 
 from command import call
 from propense import PUClassifier, load, save
@@ -119,8 +120,9 @@ def test_the_command_line_saves_and_scores_the_same_numbers(frame, labels, tmp_p
     model = fit_table(table, "reported", parameters={"random_state": 0}, scar_test=False).model
     assert model.estimator.learners == "auto"
     scored = TableFile(Path("scored.csv")).read()
-    for name, values in vars(model.score(table)).items():
-        np.testing.assert_array_equal(scored[name].to_numpy().astype(np.float64), values)
+    expected = model.score(table)
+    for name in ("posterior", "propensity", "hidden"):
+        np.testing.assert_array_equal(scored[name].to_numpy().astype(np.float64), getattr(expected, name))
 
 
 VARIANTS = {
@@ -133,6 +135,7 @@ VARIANTS = {
     "a share": {"share": 0.3},
     "columns in an index": {"class_features": pd.Index(["dose", "ward"])},
     "a tuple of learners": {"learners": FEW},
+    "folds": {"cv": list(KFold(2).split(np.zeros((N, 1))))},
 }
 
 
@@ -354,6 +357,49 @@ def test_classifiers_for_other_rows_are_refused(small, numbers, labels, name):
         build_model(description)
 
 
+BROKEN = {
+    "a count in words": {"n_estimators": "100"},
+    "a negative count": {"n_estimators": -1},
+    "no outputs": {"n_outputs_": None},
+    "trees that are not there": {"estimators_": []},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_learner_that_cannot_score_a_row_is_refused(small, name):
+    forests = [copy.deepcopy(each.classifier) for each in small._posterior.score.members[1].predictors]
+    vars(forests[1]).update(BROKEN[name])
+    description = describe_model(small)
+    description["fitted"][SCORE]["members"][1]["classifiers"] = foreign.dump_together(forests, "it")
+    with pytest.raises(ModelFileError, match=r"cannot score a row|inconsistent"):
+        build_model(description)
+
+
+def test_what_a_loaded_learner_prints_is_not_taken_from_a_file(numbers, labels, tmp_path, capfd):
+    model = PUClassifier(learners=[ExtraTreesClassifier(3, verbose=1)], cv=2).fit(numbers, labels)
+    again = kept(model, tmp_path)
+    capfd.readouterr()
+    again.predict(numbers)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_another_version_of_scikit_learn_is_named_in_one_line(small, frame, tmp_path, monkeypatch):
+    versions = {"scikit-learn": "0.1"}
+    monkeypatch.setattr("propense.model_files._versions", lambda: versions)
+    save(small, tmp_path / "m.propense")
+    with pytest.warns(UserWarning, match=r"m\.propense was written with scikit-learn 0\.1, and this is") as caught:
+        again = load(tmp_path / "m.propense")
+    assert len(caught) == 1
+    assert "\n" not in str(caught[0].message)
+    assert_same(small, again, frame)
+
+
+def test_other_versions_do_not_matter_to_plain_arrays(numbers, labels, tmp_path, monkeypatch):
+    monkeypatch.setattr("propense.model_files._versions", lambda: {"scikit-learn": "0.1"})
+    kept(PUClassifier(learners="linear").fit(numbers, labels), tmp_path)
+
+
+@pytest.mark.slow
 def test_loading_does_not_need_what_was_imported_to_save(small, tmp_path):
     save(small, tmp_path / "m.propense")
     code = f"import propense; print(propense.load({str(tmp_path / 'm.propense')!r}).prior_)"

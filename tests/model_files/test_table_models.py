@@ -21,13 +21,14 @@ pytestmark = pytest.mark.usefixtures("few_simulations")
 @pytest.mark.slow
 @pytest.mark.parametrize("method", TABLE_METHODS)
 def test_a_model_of_a_table_comes_back_bit_for_bit(tmp_path, clinic, method):
-    found = fit_table(clinic, "reported", id="patient", method=method)
+    found = fit_table(clinic, "reported", id="patient", method=method, scar_test=False)
     propense.save(found.model, tmp_path / "m.propense")
     again = propense.load(tmp_path / "m.propense")
     assert (again.label, again.id, again.schema) == (Label("reported", "yes"), "patient", found.schema)
     assert again.feature_names == found.model.feature_names
+    scores, expected = again.score(clinic), found.model.score(clinic)
     for name in ("posterior", "propensity", "hidden"):
-        np.testing.assert_array_equal(getattr(again.score(clinic), name), getattr(found.scores, name))
+        np.testing.assert_array_equal(getattr(scores, name), getattr(expected, name))
 
 
 @pytest.mark.parametrize("file", ["table", "plain-table"])
@@ -40,7 +41,7 @@ def test_a_file_of_an_earlier_version_still_loads(file):
 
 
 def test_inspect_shows_the_columns_of_the_table(clinic, tmp_path):
-    found = fit_table(clinic.drop_columns(["patient"]), "reported")
+    found = fit_table(clinic.drop_columns(["patient"]), "reported", parameters={"learners": "linear"})
     propense.save(found.model, tmp_path / "m.propense", about={"table": "clinic"})
     facts = inspect(tmp_path / "m.propense")
     assert (facts["method"], facts["label"], facts["id"]) == ("PUClassifier", "reported = yes", None)

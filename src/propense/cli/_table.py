@@ -3,6 +3,7 @@
 import os
 import sys
 import tomllib
+import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -338,7 +339,11 @@ def _load(path: Path) -> Any:
     from propense.model_files import load
     from propense.tables import TableModel
 
-    model = load(path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = load(path)
+    for each in caught:
+        say(f"Note: {each.message}")
     if not isinstance(model, TableModel):
         raise InvalidOption(
             f"{path} holds a {type(model).__name__}, not a model of a table. Use a file written by propense fit."

@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -99,6 +100,11 @@ def load(path: str | Path) -> Any:
     -------
     estimator, Pipeline or TableModel
 
+    Warns
+    -----
+    UserWarning
+        If parts of scikit-learn were written with another version of it.
+
     Raises
     ------
     ModelFileError
@@ -110,8 +116,19 @@ def load(path: str | Path) -> Any:
     from propense.model_files.values import unpack
 
     contents = from_bytes(read_file(Path(path)), str(path))
+    # The bytes of skops are the only ones.
+    foreign = any(array.dtype == np.uint8 for array in contents.arrays)
     with _as_ours(f"{path} cannot be loaded", _advice(contents.header)):
-        return build_model(unpack(contents.header.get("model"), contents.arrays, contents.size), contents.size)
+        model = build_model(unpack(contents.header.get("model"), contents.arrays, contents.size), contents.size)
+    versions = contents.header.get("versions")
+    wrote = versions.get("scikit-learn") if isinstance(versions, dict) else None
+    if foreign and wrote not in (None, sklearn.__version__):
+        warnings.warn(
+            f"{path} was written with scikit-learn {str(wrote)[:40]}, and this is {sklearn.__version__}: its scores may "
+            "differ. Use the same version, or fit the model again.",
+            stacklevel=2,
+        )
+    return model
 
 
 def inspect(path: str | Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import InconsistentVersionWarning
 
 from propense.errors import MissingExtra, ModelFileError
 from propense.model_files.checks import is_count, is_whole
@@ -58,7 +59,12 @@ def dump_together(things: list[Any], where: str) -> NDArray[np.uint8]:
 def load_together(data: Any) -> Any:
     """The objects of bytes that may be deflated."""
     raw = _bytes(data)
-    return _load(raw if raw.startswith(_ARCHIVE) else inflate(raw), len(raw))
+    things = _load(raw if raw.startswith(_ARCHIVE) else inflate(raw), len(raw))
+    for part in _parts(things):
+        if isinstance(part, BaseEstimator) and "verbose" in vars(part):
+            # Nor is it for a file to say what is printed.
+            part.verbose = 0
+    return things
 
 
 def dump(thing: Any, where: str, *, without: Any = None) -> NDArray[np.uint8]:
@@ -94,7 +100,10 @@ def _load(data: bytes, size: int) -> Any:
     """The object of its bytes, which take `size` in the file."""
     skops = _need_skops()
     checked, names = _checked(data, size)
-    thing = skops.loads(checked, trusted=names)
+    with warnings.catch_warnings():
+        # `load` warns once for the whole file.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        thing = skops.loads(checked, trusted=names)
     for part in _parts(thing):
         if isinstance(part, HistGradientBoostingClassifier) and getattr(part, "_preprocessor", None) is not None:
             _restore_categories(part)

@@ -1,13 +1,14 @@
 """Label scores as plain values: coefficients as arrays, the classifiers of a learner together as bytes of skops."""
 
 import math
+import warnings
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._designs import Predictor
+from propense._designs import Predictor, as_design
 from propense._steps.label_scores import LabelScore, Member
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor
 from propense._steps.readings import Bells, Split
@@ -60,6 +61,8 @@ def build_score(facts: Any, p: int, levels: NDArray[np.int64] | None, what: str)
     if not isinstance(members, list) or not members:
         raise ModelFileError(f"the label score of {what} has no learners")
     built = tuple(_build_member(each, p, width, what) for each in members)
+    if preparation is not None:
+        _try(built, p, width, what)
     if not is_array("f", len(built))(weights, 0) or not ((weights >= 0) & (weights <= _FAR)).all():
         raise ModelFileError(f"the label score of {what} does not have a weight ≥ 0 for each learner")
     if not _is_number(constant):
@@ -88,6 +91,22 @@ def _build_member(facts: Any, plain_width: int, prepared_width: int, what: str) 
             raise ModelFileError(f"{who} does not consist of classifiers with the classes 0 and 1 for {width} features")
         models = [ClassifierPredictor(each) for each in classifiers]
     return Member(name, plain, tuple(models))
+
+
+def _try(members: tuple[Member, ...], plain_width: int, prepared_width: int, what: str) -> None:
+    """Score a row of zeros, and a row that is missing where that may be: scikit-learn uses much without checking it."""
+    plain = as_design(np.array([[0.0], [np.nan]]) * np.ones(plain_width))
+    prepared = as_design(np.zeros((2, prepared_width)))
+    for member in members:
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                scored = np.shape(member.log_odds(plain, prepared)) == (2,)
+        except Exception:
+            # Whatever it is: a forged part may raise any error.
+            scored = False
+        if not scored:
+            raise ModelFileError(f"the learner {member.name[:40]!r} of {what} cannot score a row")
 
 
 def _fits(classifier: Any, width: int) -> bool:
