@@ -124,8 +124,8 @@ def load(path: str | Path) -> Any:
     wrote = versions.get("scikit-learn") if isinstance(versions, dict) else None
     if foreign and wrote not in (None, sklearn.__version__):
         warnings.warn(
-            f"{path} was written with scikit-learn {str(wrote)[:40]}, and this is {sklearn.__version__}: its scores may "
-            "differ. Use the same version, or fit the model again.",
+            f"{path} was written with scikit-learn {str(wrote)[:40]}, and this is {sklearn.__version__}: its scores "
+            "may differ. Use the same version, or fit the model again.",
             stacklevel=2,
         )
     return model
