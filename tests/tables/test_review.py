@@ -61,6 +61,20 @@ def test_the_list_is_ordered_by_the_chance_of_being_positive(clinic, found):
     assert len(list_rows(found, 10_000).rows) == (~found.labelled).sum()
 
 
+def test_where_labelling_has_columns_of_its_own_the_list_is_ordered_by_hidden():
+    """Such lists hold more positives than in the order of y."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, 6))
+    positive = rng.random(1500) < 1 / (1 + np.exp(-(1.5 * X[:, 0] + X[:, 1] - 0.5)))
+    labelled = positive & (rng.random(1500) < 1 / (1 + np.exp(-3 * X[:, 2])))
+    asked = {"learners": [LogisticRegression()], "propensity_features": [2], "random_state": 0}
+    found = summarise_estimator(PUClassifier(**asked).fit(X, labelled), X, labelled)
+    review = list_rows(found, 150)
+    assert (np.diff(review.hidden) <= 0).all()
+    by_y = np.argsort(-np.where(labelled, -1, found.scores.posterior))[:150]
+    assert positive[review.rows].mean() > positive[by_y].mean() + 0.05
+
+
 def test_the_promise_is_the_sum_of_the_chances_with_a_range(found):
     """low/high: the mean of the lower/upper ends, less/plus 1.28·√Σh(1−h)/length, within [0, 1]."""
     review = list_rows(found, 40)

@@ -139,7 +139,9 @@ def prior_range(estimator: BasePUClassifier) -> tuple[float, float] | None:
 def review_order(estimator: BasePUClassifier, scores: Scores) -> NDArray[np.float64]:
     """What lists of rows to review are ordered by, the largest first.
 
-    y where it follows a label score: it finds more positives than h, which falls again where e is near 1
-    (`benchmarks/review_lists.py`). h in all other methods.
+    y where y and e both follow a label score: it finds more positives than h, which falls again where e is near 1. h in
+    all other methods, and where e has columns of its own: y does not say which positives are likely to be unlabelled.
     """
-    return scores.posterior if isinstance(estimator, PUClassifier) and not estimator._is_linear() else scores.hidden
+    along = isinstance(estimator, PUClassifier) and not estimator._is_linear()
+    named = getattr(estimator, "propensity_features", None)
+    return scores.posterior if along and (named is None or not len(named)) else scores.hidden
