@@ -235,7 +235,11 @@ def test_what_a_method_cannot_use_is_one_error(clinic, options, words):
 def test_every_fit_inside_a_method_is_reported(clinic):
     told = []
     fit_table(clinic, "reported", id="patient", scar_test=False, progress=lambda *each: told.append(each))
-    assert told == [*(("fit", done, 15) for done in range(1, 16)), ("test", 0, 1)]
+    *fits, last = told
+    # Three learners or more, five folds.
+    assert len(fits) >= 15
+    assert fits == [("fit", done + 1, len(fits)) for done in range(len(fits))]
+    assert last == ("test", 0, 1)
 
 
 WRONG = [
