@@ -112,6 +112,7 @@ CASES["readings_differ"] = Case(
 CASES["halves_disagree"] = Case(
     PUClassifier(learners="linear", random_state=0), lambda seed: good(seed, 150, coef=slopes(range(5), 0.7))
 )
+CASES["few_rows"] = Case(PUClassifier(random_state=0), lambda seed: good(seed, 190), lambda seed: good(seed, 300))
 
 # Every method with its defaults, for the second table.
 METHODS = {

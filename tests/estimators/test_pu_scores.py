@@ -229,8 +229,8 @@ def test_rows_of_fit_are_scored_by_models_that_have_not_seen_them(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("e", "gap"), [("own features", 0.025), ("class score", 0.025)])
-def test_it_holds_in_both_worlds(e, gap):
+@pytest.mark.parametrize("e", ["own features", "class score"])
+def test_it_holds_in_both_worlds(e):
     """Not far below the better of JERM and EM, which win in one world each."""
     slopes = make_double_logistic(1, 10, random_state=0).coef[1:]
     options = {} if e == "own features" else {"propensity_coef": np.append(-2.25, slopes)}
@@ -242,7 +242,7 @@ def test_it_holds_in_both_worlds(e, gap):
             model.fit(data.X, data.labelled)
             scores[key].append(balanced_accuracy_score(fresh.positive, model.predict(fresh.X)))
     means = {key: np.mean(each) for key, each in scores.items()}
-    assert means["pu"] >= max(means["jerm"], means["em"]) - gap
+    assert means["pu"] >= max(means["jerm"], means["em"]) - 0.025
 
 
 def test_curves_are_learned(rng):
@@ -594,7 +594,7 @@ def elsewhere(request):
 @pytest.mark.parametrize("options", [{}, {"propensity_features": [2]}, {"class_features": [0, 1]}, {"prior": 0.5}])
 def test_elsewhere_logistic_regression_is_the_same(problem, elsewhere, options, monkeypatch):
     X, s = problem
-    monkeypatch.setattr("propense._steps.label_scores._FEW_ROWS", 10**6)
+    monkeypatch.setattr("propense._steps.label_scores.FEW_ROWS", 10**6)
     if elsewhere is not sp.csr_array:
         # Tensors and blocks are scored by the fit to all rows.
         monkeypatch.setattr("propense._steps.label_scores._folds", lambda *_: iter([None]))

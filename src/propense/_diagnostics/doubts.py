@@ -14,6 +14,7 @@ from scipy.special import chdtrc
 from propense._diagnostics.fit_statistics import FitStatistics
 
 __all__ = [
+    "FEW_ROWS",
     "GENERAL",
     "KINDS",
     "OF_CLASSES",
@@ -25,6 +26,7 @@ __all__ = [
     "all_likely",
     "ask",
     "doubt_of",
+    "few_rows",
     "halves_disagree",
     "readings_differ",
     "starts_disagree",
@@ -282,6 +284,20 @@ def halves_disagree(stability: float) -> str | None:
     )
 
 
+# Fewer rows than these are too few for trees, whose leaves hold dozens of rows.
+FEW_ROWS = 200
+
+
+def few_rows(rows: int) -> str | None:
+    """There are so few rows that only a linear learner can learn from them."""
+    if rows >= FEW_ROWS:
+        return None
+    return (
+        f"There are only {rows} rows, too few for trees: logistic regression alone has learned the labels, and curved "
+        f"relationships are not seen. Collect more rows, at least {FEW_ROWS}, or pass learners of your own."
+    )
+
+
 # Those that follow from the statistics of a fit, in the order in which they are reported.
 _FROM_STATISTICS: dict[str, Callable[[FitStatistics], str | None]] = {
     function.__name__: function
@@ -301,7 +317,10 @@ _FROM_STATISTICS: dict[str, Callable[[FitStatistics], str | None]] = {
 # All doubts.
 KINDS: dict[str, Callable[..., str | None]] = {
     **_FROM_STATISTICS,
-    **{function.__name__: function for function in (all_likely, starts_disagree, readings_differ, halves_disagree)},
+    **{
+        function.__name__: function
+        for function in (all_likely, starts_disagree, readings_differ, halves_disagree, few_rows)
+    },
 }
 
 # The doubts that apply to a method: a regression of the class, or of the label; a known propensity; a propensity that

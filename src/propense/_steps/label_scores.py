@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from propense._designs import Design, Predictor, as_design, column_scales
+from propense._diagnostics.doubts import FEW_ROWS
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
@@ -51,8 +52,8 @@ LOGISTIC, LINEAR, BOOSTED, TREES, PAIR = (
 # How many standard errors better is clearly better.
 _CLEARLY = 2.0
 
-# With fewer rows or labels than these, trees learn little but noise.
-_FEW_ROWS, _FEW_LABELS = 200, 30
+# With fewer labels than these, trees learn little but noise.
+_FEW_LABELS = 30
 # Folds of a small table.
 _FEW_FOLDS = 3
 # The largest leaf of an extra tree is a third of √n; more rows than these are sampled for each tree.
@@ -174,7 +175,7 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         levels = levels[columns]
     n = sample.design.shape[0]
     labels = int(as_float(sample.labelled).sum())
-    if library_of(features) in ("dask", "torch") or sp.issparse(features) or n < _FEW_ROWS or labels < _FEW_LABELS:
+    if library_of(features) in ("dask", "torch") or sp.issparse(features) or n < FEW_ROWS or labels < _FEW_LABELS:
         return [LabelLearner(LOGISTIC)]
     boosted = HistGradientBoostingClassifier(
         max_iter=80,
@@ -335,7 +336,7 @@ def _folds(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
     if sample.negative is not None:
         kinds = kinds + 2 * np.asarray(sample.negative)
     labels, rest = int((kinds == 1).sum()), int((kinds != 1).sum())
-    most = _FEW_FOLDS if n < _FEW_ROWS or labels < _FEW_LABELS else cv
+    most = _FEW_FOLDS if n < FEW_ROWS or labels < _FEW_LABELS else cv
     count = min(cv, most, labels, rest)
     if count < 2:
         yield None

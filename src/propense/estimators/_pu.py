@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state, get_tags
 
 from propense._designs import Design, Predictor, as_design, column_scales
 from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, WIDER, Diagnosis, widened
-from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, halves_disagree, readings_differ
+from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, few_rows, halves_disagree, readings_differ
 from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
 from propense._inputs.sample import Sample, read_features
 from propense._maths.arrays import Rows, as_float, namespace
@@ -279,10 +279,13 @@ class PUClassifier(BasePUClassifier):
             sample, learners, cv=self.cv, n_jobs=self.n_jobs, seed=seed, pair=pair, progress=self._progress
         )
         if sample.is_complete:
-            return self._complete_scores(sample, scored)
-        if sample.propensity_columns is not None and len(sample.propensity_columns):
-            return self._named_scores(sample, scored)
-        return self._split_scores(sample, scored)
+            model = self._complete_scores(sample, scored)
+        elif sample.propensity_columns is not None and len(sample.propensity_columns):
+            model = self._named_scores(sample, scored)
+        else:
+            model = self._split_scores(sample, scored)
+        auto = isinstance(self.learners, str)
+        return replace(model, doubts=doubt_of(few_rows, sample.design.shape[0]) if auto else ())
 
     def _split_scores(self, sample: Sample, scored: ScoredRows) -> Model:
         """y and e along the label scores, by two readings of the labels."""
