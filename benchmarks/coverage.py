@@ -66,7 +66,7 @@ CASES = {
     "curved": Case("y quadratic", NAMED, posterior=lambda X: class_score(X) + 1.5 * (X[:, 0] ** 2 - 1.0), share=1 / 3),
     "jerm": Case("holds", JERM(), hows=("bootstrap",), share=1 / 3),
     "jerm-spies": Case("holds", JERM(spy_quantile=0.3), hows=("bootstrap",), share=1 / 3),
-    "pu": Case("holds", PUClassifier(random_state=0), hows=("bootstrap",), share=1 / 3),
+    "pu": Case("holds", PUClassifier(learners="linear", random_state=0), hows=("bootstrap",), share=1 / 3),
     "pglin": Case("holds", PGLin(), hows=("bootstrap",), share=1 / 3),
 }
 

@@ -27,6 +27,7 @@ _FOUND = {
     "falling": "The clearer a positive, the less often it seems to be labelled.",
     "class score": "The clearest positives are nearly all labelled; labels are probably rarer among less clear ones.",
     "constant": "No labelling pattern is strong enough to rely on; even clear positives can be unlabelled.",
+    "named": "The chance of a label was taken to depend only on the columns that were named for it.",
     "complete": "The class of every row is known.",
 }
 
@@ -41,7 +42,8 @@ class Diagnosis:
     ----------
     height : float
         Where the probability of a label levels off for the clearest positives, if e is constant. Near 1 they are nearly
-        all labelled, so labelling follows the class score. Well below 1, some of them are unlabelled too.
+        all labelled, so labelling follows the class score. Well below 1, some of them are unlabelled too. 0 if it was
+        not asked for, because the columns of e were named beside label scores.
     share : float
         The part of the steepness along βᵀx that was given to e.
     evidence : float
@@ -97,9 +99,9 @@ class Diagnosis:
 
     @property
     def labelling(self) -> str:
-        """The pattern of the labels: "own features", "falling", "class score", "constant", or "complete"."""
-        if self.height == 1.0:
-            return "complete"
+        """The pattern: "own features", "falling", "class score", "constant", "named" or "complete"."""
+        if self.height in (0.0, 1.0):
+            return "complete" if self.height else "named"
         if self.evidence > STRONG:
             return "falling" if self.alignment < _FALLING else "own features"
         return "class score" if self.height > _HIGH else "constant"
@@ -138,7 +140,9 @@ priors: share of positive rows under each assumption."""
     def __str__(self) -> str:
         lines = [self.pattern]
         used = f"{self.priors['shared']:.1%}"
-        if not math.isnan(self.low):
+        if self.low == self.high:
+            lines.append(f"Share of positive rows, as it was given: {used}.")
+        elif not math.isnan(self.low):
             lines.append(f"Estimated share of positive rows: {self.low:.0%} to {self.high:.0%}, most likely {used}.")
         else:
             lines.append(f"Estimated share of positive rows: {used}.")
@@ -149,7 +153,8 @@ priors: share of positive rows under each assumption."""
             best = max(self.learners, key=lambda name: self.learners[name])
             rest = [name for name in self.learners if name != best]
             beside = f"; averaged with it: {', '.join(rest)}" if rest else ""
-            lines.append(f"The labels were learned best by {best}{beside}.")
+            article = "a " if best == "linear pair" else ""
+            lines.append(f"The labels were learned best by {article}{best}{beside}.")
         if not math.isnan(self.stability):
             same = f"{self.stability:.1%} of the rows"
             lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
@@ -169,8 +174,8 @@ _MEANING = {
 def widened(priors: list[float], least: float) -> tuple[float, float]:
     """The range of the share of positives, from the readings: wider by ½ in log-odds on both sides.
 
-    The readings alone hold the truth in half of the worlds that the 16 tables were labelled in, this range in seven of
-    eight (`benchmarks/review_lists.py`).
+    The readings alone hold the truth in half of the worlds that the 16 tables were labelled in, this range in nine of
+    ten (`benchmarks/review_lists.py --paper` measures it).
     """
     odds = [math.log(each / (1.0 - each)) for each in (min(max(prior, 1e-6), 1.0 - 1e-6) for prior in priors)]
     low, high = (1.0 / (1.0 + math.exp(-each)) for each in (min(odds) - WIDER, max(odds) + WIDER))

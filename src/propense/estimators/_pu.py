@@ -331,7 +331,7 @@ class PUClassifier(BasePUClassifier):
         a, b = split.posterior(scored.t), sample.log_odds(propensity)
         prior = sample.share_positive(a, b, log_unknown)
         low, high = widened([prior], sample.mean(sample.labelled))
-        facts = Diagnosis(0.5, 0.0, 0.0, 0.0, dict.fromkeys(SCORE_READINGS, prior), math.nan, low, high, scored.learned)
+        facts = Diagnosis(0.0, 0.0, 0.0, 0.0, dict.fromkeys(SCORE_READINGS, prior), math.nan, low, high, scored.learned)
         model = Model(
             ScorePredictor(scored.score, split, True),
             propensity,
