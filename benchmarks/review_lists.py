@@ -20,7 +20,7 @@ from sklearn.model_selection import cross_val_predict
 from propense import PUClassifier
 from propense.datasets import names
 from propense.study.measure import prepare
-from unseen import MECHANISMS, Mask, Rows, label, sets
+from unseen import MECHANISMS, Mask, Rows, label, print_means, sets
 
 COLUMNS = (
     "logistic regression",
@@ -79,12 +79,7 @@ def main() -> None:
     data = list(paper_sets() if asked.paper else sets())
     made = [(*each, mechanism, seed) for each in data for mechanism in MECHANISMS for seed in range(asked.seeds)]
     found = np.array(Parallel(n_jobs=asked.jobs)(delayed(measure)(*each) for each in made))
-    kinds = np.array([each[3] for each in made])
-    print(f"| | {' | '.join(COLUMNS)} |")
-    print(f"| --- |{' ---: |' * len(COLUMNS)}")
-    for kind in (*MECHANISMS, "all"):
-        means = found[(kinds == kind) | (kind == "all")].mean(axis=0)
-        print(f"| {kind} | {' | '.join(f'{mean:.3f}'.lstrip('0') for mean in means)} |")
+    print_means(COLUMNS, [each[3] for each in made], found)
 
 
 if __name__ == "__main__":

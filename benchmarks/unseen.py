@@ -9,7 +9,7 @@ are standardised; the threshold is the prior.
 import argparse
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,11 +119,16 @@ def main() -> None:
     asked = parser.parse_args()
     made = [(*each, mechanism, seed) for each in sets() for mechanism in MECHANISMS for seed in range(asked.seeds)]
     found = np.array(Parallel(n_jobs=asked.jobs)(delayed(accuracies)(*each) for each in made))
-    kinds = np.array([each[3] for each in made])
-    print(f"| | {' | '.join(METHODS)} |")
-    print(f"| --- |{' ---: |' * len(METHODS)}")
+    print_means(METHODS, [each[3] for each in made], found)
+
+
+def print_means(columns: Iterable[str], kinds: Sequence[str], found: Rows) -> None:
+    """A Markdown table of means: a row for each mechanism."""
+    names = list(columns)
+    print(f"| | {' | '.join(names)} |")
+    print(f"| --- |{' ---: |' * len(names)}")
     for kind in (*MECHANISMS, "all"):
-        means = found[(kinds == kind) | (kind == "all")].mean(axis=0)
+        means = found[(np.array(kinds) == kind) | (kind == "all")].mean(axis=0)
         print(f"| {kind} | {' | '.join(f'{mean:.3f}'.lstrip('0') for mean in means)} |")
 
 
