@@ -656,3 +656,48 @@ def test_doubts_are_issued_once_each(rng):
     assert found == [doubt.message for doubt in model.doubts_]
     assert all(isinstance(doubt, Doubt) for doubt in model.doubts_)
     assert found
+
+
+def clinic(n=600, p=4):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p))
+    y = rng.random(n) < 1.0 / (1.0 + np.exp(-2.0 * X[:, 0]))
+    return X, y, y & (rng.random(n) < 0.5)
+
+
+def test_no_columns_for_e_make_it_constant():
+    X, _, s = clinic()
+    model = PUClassifier(propensity_features=[], random_state=0).fit(X, s)
+    e = model.predict_propensity(X)
+    np.testing.assert_allclose(e, e[0], rtol=1e-9)
+
+
+def test_an_empty_column_does_not_remove_the_pair():
+    X, _, s = clinic()
+    options = {"propensity_features": [1], "learners": [LogisticRegression()], "random_state": 0}
+    full, gap = (PUClassifier(**options).fit(each, s) for each in (X, np.column_stack([X, np.full(600, np.nan)])))
+    assert list(full.diagnosis_.learners) == list(gap.diagnosis_.learners) == ["LogisticRegression", "linear pair"]
+    assert gap.prior_ == pytest.approx(full.prior_, rel=1e-6)
+
+
+def test_a_prior_that_known_negatives_exclude_is_refused():
+    X, y, s = clinic()
+    with pytest.raises(InvalidOption, match=r"prior=0\.95\): .*known to be negative, so at most"):
+        PUClassifier(prior=0.95, random_state=0).fit(X, s, known_negative=~y & (X[:, 1] > 0))
+
+
+def test_folds_that_leave_rows_out_of_the_fit_are_refused():
+    X, _, s = clinic(60)
+    rows = np.arange(60)
+    folds = [(rows[20:], rows[:20]), (rows[:20], rows[20:40]), (rows[:40], rows[40:])]
+    with pytest.raises(InvalidOption, match="the rows to fit in fold 1 must be all rows that it does not score"):
+        PUClassifier(cv=folds, random_state=0).fit(X, s)
+
+
+def test_the_bells_of_many_rows_see_every_label():
+    X, _, s = clinic(60_000, 1)
+    s &= np.arange(60_000) % 3 == 1
+    model = PUClassifier(learners=[LogisticRegression()], random_state=0).fit(X, s)
+    # Which rows are left out depends on their order; the labelled ones are all there.
+    rolled = PUClassifier(learners=[LogisticRegression()], random_state=0).fit(np.roll(X, 1, 0), np.roll(s, 1))
+    assert rolled.diagnosis_.priors["bells"] == pytest.approx(model.diagnosis_.priors["bells"], abs=0.03)

@@ -113,6 +113,8 @@ class Diagnosis:
 
     def details(self) -> str:
         """Every number, with what it means."""
+        if self.learners and self.labelling in ("named", "complete"):
+            return "\n".join([str(self), *self._learned()])
         lines = [
             f"""\
 evidence: {self.evidence:.1f}. How strongly the labels favour a propensity that varies with the features over a
@@ -126,9 +128,13 @@ priors: share of positive rows under each assumption."""
         ]
         lines += [f"  {name}: {prior:.1%}. {_MEANING[name]}" for name, prior in self.priors.items()]
         if self.learners:
-            lines.append(f"  All of them are uncertain: {self.low:.1%} to {self.high:.1%} is the range to quote.")
-            lines.append("learners: chance that a labelled row has a higher score than an unlabelled one; 0.5 is none.")
-            lines += [f"  {name}: {chance:.2f}." for name, chance in self.learners.items()]
+            given = self.low == self.high
+            lines.append(
+                f"  The share of positives was given: {self.low:.1%}."
+                if given
+                else f"  All of them are uncertain: {self.low:.1%} to {self.high:.1%} is the range to quote."
+            )
+            lines += self._learned()
         else:
             agree = "not computed" if math.isnan(self.stability) else f"{self.stability:.1%}"
             lines.append(
@@ -136,6 +142,10 @@ priors: share of positive rows under each assumption."""
                 "prediction."
             )
         return "\n".join(lines)
+
+    def _learned(self) -> list[str]:
+        head = "learners: chance that a labelled row has a higher score than an unlabelled one; 0.5 is none."
+        return [head, *(f"  {name}: {chance:.2f}." for name, chance in self.learners.items())]
 
     def __str__(self) -> str:
         lines = [self.pattern]

@@ -188,12 +188,14 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         categorical_features=None if levels is None else np.flatnonzero(levels),
         random_state=seed,
     )
-    leaf = math.ceil(math.sqrt(min(n, _TREE_ROWS)) / _LEAF)
+    # Every fold leaves at least half of the rows to fit.
+    large = n > 2 * _TREE_ROWS
+    leaf = math.ceil(math.sqrt(_TREE_ROWS if large else n) / _LEAF)
     trees = ExtraTreesClassifier(
         100,
         min_samples_leaf=leaf,
-        bootstrap=n > _TREE_ROWS,
-        max_samples=_TREE_ROWS if n > _TREE_ROWS else None,
+        bootstrap=large,
+        max_samples=_TREE_ROWS if large else None,
         random_state=seed,
     )
     return [
@@ -360,6 +362,12 @@ def _given_folds(sample: Sample, cv: Sequence[Any]) -> list[NDArray[np.bool_]]:
             f"PUClassifier(cv=…): row {numbers_of[first]} is scored {times[first]} times; it must be scored once. "
             "Pass folds such as list(GroupKFold(5).split(X, y, groups))."
         )
+    for place, (fitted, _) in enumerate(cv):
+        if (np.isin(numbers_of, np.asarray(fitted)) == masks[place]).any():
+            raise InvalidOption(
+                f"PUClassifier(cv=…): the rows to fit in fold {place} must be all rows that it does not score. Pass "
+                "folds such as list(GroupKFold(5).split(X, y, groups))."
+            )
     held = [mask for mask in masks if mask.any()]
     for place, mask in enumerate(held):
         labelled = np.asarray(sample.labelled)[~mask]
@@ -395,11 +403,13 @@ def _pair_sample(sample: Sample, prepared: Design, preparation: Preparation | No
     """The prepared columns with e's among them; None where a pair has nothing to add to the learners."""
     columns = sample.propensity_columns
     if columns is not None:
-        if not len(columns) or sample.class_columns is not None:
-            # e is constant, or what y may depend on was named as well.
+        sources = np.arange(prepared.shape[1] - 1) if preparation is None else preparation.sources
+        if sample.class_columns is not None:
+            sources = sample.class_columns[sources]
+        columns = np.flatnonzero(np.isin(sources, columns))
+        if not len(columns):
+            # e is constant, or its columns are not among those of y.
             return None
-        if preparation is not None:
-            columns = np.flatnonzero(np.isin(preparation.sources, columns))
     elif 2 * prepared.shape[1] >= prepared.shape[0]:
         # So many slopes are never strong evidence.
         return None

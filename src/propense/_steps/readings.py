@@ -31,7 +31,7 @@ _ROWS, _SHRUNK = 50.0, 0.5
 # e's slope along the score is shrunk by this times √n.
 _SLOPE_RIDGE, _LEVEL_RIDGE = 3.0, 1.0
 _TOL, _ROUNDS = 1e-6, 500
-# The most rows, roughly, that the bells are fitted to: more do not move them by what the readings differ.
+# The most unlabelled rows, roughly, that the bells are fitted to: more hardly move them.
 _MOST_ROWS = 20_000
 _NONE = np.empty(0, dtype=np.intp)
 
@@ -60,7 +60,7 @@ def fit_bells(sample: Sample, t: Rows) -> Bells:
     """The bells by expectation and maximisation, with labels as likely as σ(g₀ + g₁·t) among the positives."""
     negative = sample.labelled & ~sample.labelled if sample.negative is None else sample.negative
     step = max(1, round(sample.design.shape[0] / _MOST_ROWS))
-    t, labelled, known, weights = sample.gather(partial(_every, step), t, sample.labelled, negative)
+    t, labelled, known, weights = sample.gather(partial(_thin, step), t, sample.labelled, negative)
     total = float(weights.sum())
     mean = float(weights @ t) / total
     # The spread is 1, or 0 if nothing was learned.
@@ -102,8 +102,12 @@ def fit_bells(sample: Sample, t: Rows) -> Bells:
     return Bells(prior, (float(centres[0]), float(centres[1])), (float(widths[0]), float(widths[1])))
 
 
-def _every(step: int, *rows: Rows) -> list[Rows]:
-    return [each[::step] for each in rows]
+def _thin(step: int, t: Rows, labelled: Rows, known: Rows, weights: Rows) -> list[Rows]:
+    """All rows whose class is known, and every `step`-th of the others, which stands for `step` of them."""
+    xp, certain = namespace(t), labelled | known
+    rows = xp.concatenate([xp.where(certain)[0], xp.where(~certain)[0][::step]])
+    weights = xp.where(certain, weights, weights * step)
+    return [each[rows] for each in (t, labelled, known, weights)]
 
 
 def _raw_log_odds(t: Vector, centres: Vector, widths: Vector) -> Vector:
@@ -176,6 +180,9 @@ def fit_split(sample: Sample, t: Rows, settings: PairSettings, share: float | No
     )
     curve = fit_pair_curve(along, settings)
     (level, slope), height = curve.beta, curve.height
+    if slope < 0.0:
+        # Labels are rarer where learners expect them: they have learned nothing that holds for rows they have not seen.
+        level, slope = logit(min(sample.mean(sample.labelled) / height, 1.0 - 1e-9)), 0.0
     if share is not None:
         return Split(float(level), float(slope), height, float(share), None), curve
     return Split(float(level), float(slope), height, climb_share(height), fit_bells(sample, t)), curve

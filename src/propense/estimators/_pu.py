@@ -274,7 +274,9 @@ class PUClassifier(BasePUClassifier):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sample = learnable(sample, self.cv)
         learners = auto_learners(sample, seed) if isinstance(self.learners, str) else given_learners(self.learners)
-        pair = None if sample.is_complete else self._settings()
+        # If both kinds of columns were named, a pair has nothing to add.
+        both = self.class_features is not None and self.propensity_features is not None
+        pair = None if sample.is_complete or both else self._settings()
         scored = fit_label_score(
             sample, learners, cv=self.cv, n_jobs=self.n_jobs, seed=seed, pair=pair, progress=self._progress
         )
@@ -290,7 +292,8 @@ class PUClassifier(BasePUClassifier):
     def _split_scores(self, sample: Sample, scored: ScoredRows) -> Model:
         """y and e along the label scores, by two readings of the labels."""
         t, score = scored.t, scored.score
-        split, curve = fit_split(sample, t, self._settings(), self.share)
+        constant = sample.propensity_columns is not None
+        split, curve = fit_split(sample, t, self._settings(), 0.0 if constant and self.share is None else self.share)
         a, b = split.posterior(t), split.propensity(t)
         pair: tuple[Predictor, Predictor] = ScorePredictor(score, split, True), ScorePredictor(score, split, False)
         priors = {
@@ -299,6 +302,7 @@ class PUClassifier(BasePUClassifier):
         }
         priors.setdefault("bells", priors["climb"])
         low, high = widened([priors[name] for name in split.readings], sample.mean(sample.labelled))
+        low, high = min(low, priors["shared"]), max(high, priors["shared"])
         return self._with_prior(
             sample,
             Model(
@@ -401,6 +405,12 @@ class PUClassifier(BasePUClassifier):
             raise InvalidOption(
                 f"PUClassifier(prior={self.prior!r}): {labelled:.1%} of the rows are labelled, so at least that share "
                 "is positive. Correct the prior, or the labels."
+            )
+        negative = 0.0 if sample.negative is None else sample.mean(sample.negative)
+        if self._prior_range()[0] > 1.0 - negative:
+            raise InvalidOption(
+                f"PUClassifier(prior={self.prior!r}): {negative:.1%} of the rows are known to be negative, so at most "
+                f"{1.0 - negative:.1%} are positive. Correct the prior, or the known negatives."
             )
 
     def _fit_linear(self, sample: Sample) -> Model:
