@@ -470,6 +470,7 @@ def places(node):
 
 @settings(max_examples=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*was written with scikit-learn")
 @given(data=st.data())
 def test_any_other_header_makes_a_model_or_one_error(written, watched, data):
     source = data.draw(st.sampled_from([written, FIXTURES / "old" / "small.propense"]))
