@@ -56,7 +56,7 @@ _CLEARLY = 2.0
 _FEW_LABELS = 30
 # Folds of a small table.
 _FEW_FOLDS = 3
-# The largest leaf of an extra tree is a third of √n; more rows than these are sampled for each tree.
+# A leaf of an extra tree has at least √n/3 rows. Of more than twice these rows, each tree gets a sample of so many.
 _LEAF, _TREE_ROWS = 3.0, 5000
 # The most rows of blocks, roughly, that an area is computed from.
 _AREA_ROWS = 200_000
@@ -338,8 +338,8 @@ def _folds(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
     if sample.negative is not None:
         kinds = kinds + 2 * np.asarray(sample.negative)
     labels, rest = int((kinds == 1).sum()), int((kinds != 1).sum())
-    most = _FEW_FOLDS if n < FEW_ROWS or labels < _FEW_LABELS else cv
-    count = min(cv, most, labels, rest)
+    few = n < FEW_ROWS or labels < _FEW_LABELS
+    count = min(_FEW_FOLDS if few else cv, cv, labels, rest)
     if count < 2:
         yield None
         return

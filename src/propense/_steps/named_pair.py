@@ -49,7 +49,7 @@ def fit_named(
         preparation = Preparation.fit(levels, part.features, sample.weights)
     features = part.features if preparation is None else preparation.transform(part.features)
     design = as_design(_beside(features, t[:, np.newaxis]))
-    _, squares = column_scales(design, sample.weights)
+    means, squares = column_scales(design, sample.weights)
     risk = PairRisk(
         design,
         sample.labelled,
@@ -58,7 +58,7 @@ def fit_named(
         weights=sample.weights,
         ridge=settings.ridge * squares[:1],
         propensity_ridge=settings.ridge * squares[1:],
-        level=np.append(1.0, column_scales(design, sample.weights)[0]),
+        level=np.append(1.0, means),
     )
     own = replace(sample, design=design, propensity_columns=None, levels=None, class_columns=None)
     start = np.zeros(1 + design.shape[1])

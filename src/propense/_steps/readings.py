@@ -28,8 +28,9 @@ __all__ = ["Bells", "ScorePredictor", "Split", "fit_bells", "fit_split"]
 
 # The width of each bell counts as many rows of half the variance of all scores: bells of few rows stay wide.
 _ROWS, _SHRUNK = 50.0, 0.5
-# e's slope along the score is shrunk by this times √n.
+# The penalties on e along the score: on its slope, times √n, and on its level.
 _SLOPE_RIDGE, _LEVEL_RIDGE = 3.0, 1.0
+# The rounds stop when no number moves by more than this, or after so many.
 _TOL, _ROUNDS = 1e-6, 500
 # The most unlabelled rows, roughly, that the bells are fitted to: more hardly move them.
 _MOST_ROWS = 20_000
@@ -69,7 +70,8 @@ def fit_bells(sample: Sample, t: Rows) -> Bells:
     share = float(own.sum()) / total
     centres = np.array([own @ t, (weights - own) @ t]) / (total * np.array([share, 1.0 - share]))
     widths = np.full(2, math.sqrt(spread))
-    prior, chance = min(0.9, (1.0 + share) * share / (0.5 + share) + 0.1 * (1.0 - share)), np.zeros(2)
+    # As if half of the positives were labelled, each as likely as the others.
+    prior, chance = min(0.9, 2.0 * share), np.zeros(2)
     ridges = np.array([_LEVEL_RIDGE, _SLOPE_RIDGE * math.sqrt(total)])
     unknown = 0.0
     design = np.column_stack([np.ones(len(t)), t])

@@ -20,7 +20,7 @@ from propense._solvers import SOLVERS
 from propense._steps.known_negatives import fit_complete
 from propense._steps.known_prior import ShiftedPredictor, shift_to
 from propense._steps.label_scores import ScoredRows, auto_learners, fit_label_score, given_learners, learnable
-from propense._steps.learners import Learner, fit_logistic
+from propense._steps.learners import Learner
 from propense._steps.named_pair import fit_named
 from propense._steps.pair_curve import (
     PairCurve,
@@ -30,7 +30,7 @@ from propense._steps.pair_curve import (
     pair_predictors,
     refit_pair,
 )
-from propense._steps.predictors import Model, OutOfFold, certain
+from propense._steps.predictors import LogisticPredictor, Model, OutOfFold, certain
 from propense._steps.readings import ScorePredictor, Split, fit_split
 from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
@@ -352,7 +352,8 @@ class PUClassifier(BasePUClassifier):
         """The scores are of the class, which is known for every row."""
         along = replace(sample, design=as_design(scored.t[:, np.newaxis]), propensity_columns=None, levels=None)
         model = fit_complete(along, Learner())
-        level, slope = fit_logistic(along.design, sample.labelled, sample.weights, ridge=1.0).coef
+        assert isinstance(model.posterior, LogisticPredictor)
+        level, slope = model.posterior.coef
         split = Split(float(level), float(slope), 1.0, 0.0, None)
         priors = dict.fromkeys(SCORE_READINGS, sample.mean(sample.labelled))
         found = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan, learners=scored.learned)
