@@ -510,3 +510,53 @@ def test_scikit_learn_finds_nothing_wrong(mixed):
     assert len(results) > 40
     failed = [result for result in results if result["status"] not in ("passed", "xfail")]
     assert [f"{r['check_name']}: {r['status']}: {r['exception']}" for r in failed] == []
+
+
+AS_TEXT = {
+    "pandas objects": lambda words: pd.DataFrame({"when": pd.Series(words, dtype=object)}),
+    "pandas text": lambda words: pd.DataFrame({"when": pd.Series(words, dtype="string")}),
+    "polars": lambda words: pl.DataFrame({"when": words}),
+    "pyarrow": lambda words: pa.table({"when": words}),
+}
+
+
+@pytest.mark.parametrize("clock", ["", " 10:30", "T10:30:00.25", "T10:30:00+02:00"])
+@pytest.mark.parametrize("library", AS_TEXT)
+def test_text_of_dates_is_read_as_dates(rng, library, clock):
+    dates = [dt.date(2020, 1, 1) + dt.timedelta(days=int(k)) for k in rng.integers(0, 90, N)]
+    words = [None if j % 7 == 3 else f"{date}{clock}" for j, date in enumerate(dates)]
+    estimator, sample = read(AS_TEXT[library](words), np.arange(N) % 2 == 0)
+    assert [column.kind for column in estimator._columns] == ["date"]
+    moments = pd.to_datetime(pd.Series(words), format="ISO8601", utc=True)
+    _, same = read(pd.DataFrame({"when": moments}), np.arange(N) % 2 == 0)
+    np.testing.assert_allclose(sample.design.features, same.design.features, rtol=1e-15)
+    # Either form may come later.
+    for later in (AS_TEXT[library](words[:9]), pd.DataFrame({"when": moments[:9]})):
+        np.testing.assert_allclose(encode_frame(estimator._columns, later), same.design.features[:9], rtol=1e-15)
+    with pytest.raises(InvalidFeatures, match=r"'when' held dates in fit and holds 'soon' now\. Write dates as 2020"):
+        encode_frame(estimator._columns, AS_TEXT[library]([None, "2020-01-01", "soon"]))
+
+
+@pytest.mark.parametrize("words", [["31/12/2020"], ["31.12.2020 10:30"], ["2020-12-31", "2020-02-30"], ["2020/12/31"]])
+def test_dates_in_another_form_are_refused_by_name(words):
+    # Most cells decide: a few words among dates are a mistake, a few dates among words are not.
+    frame = pd.DataFrame({"when": (words * N)[: N - 50] + ["unknown"] * 50})
+    with pytest.raises(InvalidFeatures, match=r"X, column 'when' holds dates as text, such as .*pandas\.to_datetime"):
+        read(frame, np.arange(N) % 2 == 0)
+    assert read(frame.astype("category"), np.arange(N) % 2 == 0)[0]._columns[0].kind == "category"
+    few = pd.DataFrame({"when": (words * N)[:50] + ["unknown"] * (N - 50)})
+    assert read(few, np.arange(N) % 2 == 0)[0]._columns[0].kind == "category"
+
+
+@pytest.mark.parametrize("library", ["pandas Categorical", "polars Categorical", "polars Enum", "pyarrow dictionary"])
+def test_dates_that_are_declared_a_category_stay_one(cells, labels, library):
+    dates = {"a": "2020-01-01", "b": "2020-02-01", "c": "2020-03-01", None: None}
+    words = [dates[word] for word in cells["word"]]
+    if library.startswith("pandas"):
+        frame = pd.DataFrame({"when": pd.Categorical(words)})
+    elif library.startswith("polars"):
+        kind = pl.Categorical if "Cat" in library else pl.Enum(sorted(filter(None, dates.values())))
+        frame = pl.DataFrame({"when": words}).with_columns(pl.col("when").cast(kind))
+    else:
+        frame = pa.table({"when": pa.array(words).dictionary_encode()})
+    assert read(frame, labels)[0]._columns[0].levels[0] == "2020-02-01"

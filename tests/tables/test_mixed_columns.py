@@ -99,3 +99,16 @@ def test_an_estimator_fitted_to_a_frame_is_summarised(dated, found, frame):
     summary = summarise_estimator(Trees().fit(frame, labelled), frame, labelled)
     assert summary.groups == found.groups
     np.testing.assert_array_equal(summary.naive_positive, found.naive_positive)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("categorical", [[], ["when"]])
+def test_dates_are_a_category_if_they_are_said_to_be(rng, categorical):
+    days = rng.choice(["2020-01-01", "2020-02-01", "2020-03-01"], 300)
+    x = rng.normal(size=300)
+    labels = np.where((x > 0) & (rng.random(300) < 0.5), "yes", "")
+    table = pa.table({"x": x, "when": days, "found": labels})
+    model = fit_table(table, "found", categorical=categorical, scar_test=False).model
+    kind = "category" if categorical else "date"
+    assert [each.kind for each in model.estimator._columns] == ["number", kind]
+    assert model.score(table).posterior.shape == (300,)

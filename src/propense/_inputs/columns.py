@@ -1,5 +1,7 @@
 """Columns of different kinds as numbers: what fit learns of each, and what a column of other rows then is."""
 
+import datetime
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +21,7 @@ __all__ = [
     "Column",
     "choose_levels",
     "date_of",
+    "day_of",
     "days",
     "example",
     "learn_column",
@@ -32,6 +35,10 @@ KINDS = ("number", "truth", "date", "category", "empty")
 MISSING, OTHER = "(missing)", "(other)"
 # A category has at most 30 levels, each with at least 5 rows; the other values are OTHER.
 _LEVELS, _ROWS = 30, 5
+# Text that is a date and, perhaps, a time; and text that looks like a date in some other form.
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:?\d{2}.*)?")
+_DATED = re.compile(r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ].*)?")
+_START = datetime.datetime(1970, 1, 1)
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 # What a column of a kind holds, in words.
 HOLDS = {"number": "numbers", "truth": "true or false", "date": "dates", "category": "text"}
@@ -48,11 +55,14 @@ class Cells:
         Numbers, NaN where missing; for a category the places of the cells among the words, −1 where missing.
     words : sequence of str
         The words of a category, in any order; some may not occur.
+    declared : bool
+        Whether the type of the column says that it is a category: text is one unless it is of dates.
     """
 
     kind: str
     values: NDArray[Any]
     words: Sequence[str] = ()
+    declared: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,8 @@ class Column:
             return self._encode_levels(cells)
         if cells.kind == "empty":
             return np.full(len(cells.values), np.nan)
+        if self.kind == "date" and cells.kind == "category":
+            return self._encode_dates(cells)
         numbers = self.kind in ("number", "truth") and cells.kind in ("number", "truth")
         if self.kind != cells.kind and not numbers:
             raise InvalidFeatures(
@@ -96,6 +108,18 @@ class Column:
                     "Convert it to what it was in fit."
                 )
         return np.asarray(cells.values, dtype=np.float64)
+
+    def _encode_dates(self, cells: Cells) -> Vector:
+        found = [_day_of_text(word) for word in cells.words]
+        # The last one is where −1 points to.
+        out = np.array([*(np.nan if day is None else day for day in found), np.nan])[cells.values]
+        wrong = (cells.values >= 0) & np.isnan(out)
+        if wrong.any():
+            raise InvalidFeatures(
+                f"X, column {self.name!r} held dates in fit and holds {cells.words[cells.values[wrong][0]]!r} now. "
+                "Write dates as 2020-12-31, or convert the column to what it was in fit."
+            )
+        return np.asarray(out)
 
     def _encode_levels(self, cells: Cells) -> Vector:
         places = {level: place for place, level in enumerate(self.levels)}
@@ -118,6 +142,8 @@ def learn_column(name: str, cells: Cells, counted: NDArray[np.bool_] | None = No
     for word, count in zip(cells.words, np.bincount(values[values >= 0], minlength=len(cells.words)), strict=True):
         if count:
             counts[word] = counts.get(word, 0) + int(count)
+    if not cells.declared and _are_dates(name, counts):
+        return Column(name, "date")
     levels = choose_levels(counts, bool((values < 0).any()))
     if levels is None:
         raise InvalidFeatures(
@@ -125,6 +151,35 @@ def learn_column(name: str, cells: Cells, counted: NDArray[np.bool_] | None = No
             "or convert it if it holds numbers or dates as text."
         )
     return Column(name, "category", levels)
+
+
+def _are_dates(name: str, counts: Mapping[str, int]) -> bool:
+    """Whether texts are dates such as 2020-12-31, all of them; an error if most are dates, but in another form."""
+    dated = {word: count for word, count in counts.items() if _DATED.fullmatch(word)}
+    if 2 * sum(dated.values()) <= sum(counts.values()):
+        return False
+    wrong = next((word for word in counts if _day_of_text(word) is None), None)
+    if wrong is not None:
+        raise InvalidFeatures(
+            f"X, column {name!r} holds dates as text, such as {next(iter(dated))!r}, and {wrong!r} is not of the form "
+            "2020-12-31. Convert it, for example with pandas.to_datetime, or to a category if its values are names."
+        )
+    return True
+
+
+def _day_of_text(word: str) -> float | None:
+    """The days since 1970 of text such as 2020-12-31 or 2020-12-31 23:59; None if it is not of this form."""
+    try:
+        return day_of(datetime.datetime.fromisoformat(word)) if _DATE.fullmatch(word) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def day_of(moment: datetime.datetime) -> float:
+    """The days since 1970 of a time; without a time zone it is in UTC."""
+    # In Python's own time, whose differences cannot overflow.
+    since = moment.replace(tzinfo=None) - _START - (moment.utcoffset() or datetime.timedelta())
+    return float(since.days + (10**6 * since.seconds + since.microseconds) / (86_400 * 10**6))
 
 
 def choose_levels(counts: Mapping[str, int], missing: bool) -> tuple[str, ...] | None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._inputs.columns import HOLDS, Cells, Column, days, example, learn_column
+from propense._inputs.columns import HOLDS, Cells, Column, day_of, days, example, learn_column
 from propense._maths.arrays import Matrix, library_of
 from propense.errors import InvalidFeatures
 
 __all__ = ["all_numbers", "encode_frame", "is_frame", "is_mixed", "learn_columns", "read_cells", "refuse_mixed"]
 
 _KINDS = "numbers, text, dates or true/false"
-_START = datetime.datetime(1970, 1, 1)
+_START = datetime.date(1970, 1, 1)
 
 
 def is_frame(X: Any) -> bool:
@@ -103,7 +103,7 @@ def _pandas_cells(series: Any, name: str) -> Cells:
     if hasattr(dtype, "pyarrow_dtype"):
         return _arrow_cells(series.array.__arrow_array__(), name)
     if hasattr(series, "cat"):
-        return Cells("category", series.cat.codes.to_numpy(), [_word(value) for value in series.cat.categories])
+        return Cells("category", series.cat.codes.to_numpy(), [_word(value) for value in series.cat.categories], True)
     if dtype.kind == "M":
         return Cells("date", days((series.dt.tz_convert(None) if hasattr(dtype, "tz") else series).to_numpy()))
     if dtype.kind in "biuf":
@@ -130,7 +130,7 @@ def _polars_cells(series: Any, name: str) -> Cells:
         text = series.cast(pl.String)
         # The rank among the different texts is the place of a text among them in order.
         places = text.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
-        return Cells("category", places, text.drop_nulls().unique().sort().to_list())
+        return Cells("category", places, text.drop_nulls().unique().sort().to_list(), dtype != pl.String)
     if dtype == pl.Object:
         return _object_cells(_objects(series.to_list()), name)
     raise _refused(name, dtype)
@@ -151,7 +151,7 @@ def _arrow_cells(column: Any, name: str) -> Cells:
         places = np.asarray(column.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
         # A missing cell may also be a word of its own.
         places = np.append(np.where([word is None for word in words], -1, np.arange(len(words))), -1)[places]
-        return Cells("category", places.astype(np.int64), [_word(word) for word in words])
+        return Cells("category", places.astype(np.int64), [_word(word) for word in words], kind != "string")
     if types.is_boolean(kind):
         return Cells("truth", _numbers(column.cast("float64")))
     if types.is_decimal(kind) or types.is_null(kind):
@@ -220,11 +220,8 @@ def _day(value: Any) -> float:
     if isinstance(value, np.datetime64):
         return float(days(np.array([value]))[0])
     if not isinstance(value, datetime.datetime):
-        return float((value - _START.date()).days)
-    # In Python's own time, whose differences cannot overflow.
-    value = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
-    since = value.replace(tzinfo=None) - _START - (value.utcoffset() or datetime.timedelta())
-    return float(since.days + (10**6 * since.seconds + since.microseconds) / (86_400 * 10**6))
+        return float((value - _START).days)
+    return day_of(value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value)
 
 
 def _word(value: Any) -> str:

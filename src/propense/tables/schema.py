@@ -93,7 +93,8 @@ def read_kind(column: Column, cells: Any, where: str, first_row: int) -> Any:
 
     with naming_the_column(cells, column.name, where):
         if column.kind == "category":
-            return as_levels(cells)
+            # As a category by its type: text of dates would be read as dates.
+            return as_levels(cells).dictionary_encode()
         read, wanted = _READERS[column.kind]
         values = read(cells)
         if values is None:
