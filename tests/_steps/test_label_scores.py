@@ -138,7 +138,7 @@ def test_every_fold_has_its_share_of_the_labels_and_of_the_known_negatives(probl
     X, s = problem
     negative = ~s & (X[:, 0] < 0)
     sample = Sample(as_design(X), s, None, None, negative=negative)
-    held = list(label_scores._folds(sample, 4, 0))
+    held = list(label_scores.split_rows(sample, 4, 0))
     np.testing.assert_array_equal(np.sum(held, axis=0), 1)
     for rows in (s, negative):
         counts = [int((mask & rows).sum()) for mask in held]
@@ -231,7 +231,7 @@ def test_our_logistic_regression_is_the_same_elsewhere(problem, elsewhere, monke
     X, s = problem
     if elsewhere is not sp.csr_array:
         # Tensors and blocks are scored by the fit to all rows.
-        monkeypatch.setattr(label_scores, "_folds", lambda *_: iter([None]))
+        monkeypatch.setattr(label_scores, "split_rows", lambda *_: iter([None]))
     here = score(X, s, [LabelLearner("ours")], pair=SETTINGS)
     design = as_design(elsewhere(X))
     sample = Sample(design, design.send(s), None, None)

@@ -598,7 +598,7 @@ def test_elsewhere_logistic_regression_is_the_same(problem, elsewhere, options, 
     monkeypatch.setattr("propense._steps.label_scores.FEW_ROWS", 10**6)
     if elsewhere is not sp.csr_array:
         # Tensors and blocks are scored by the fit to all rows.
-        monkeypatch.setattr("propense._steps.label_scores._folds", lambda *_: iter([None]))
+        monkeypatch.setattr("propense._steps.label_scores.split_rows", lambda *_: iter([None]))
     here, there = (PUClassifier(random_state=0, **options).fit(each, s) for each in (X, elsewhere(X)))
     assert next(iter(there.diagnosis_.learners)) == "logistic regression"
     assert_same_rows(here, there, atol=1e-5)

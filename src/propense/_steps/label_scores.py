@@ -5,7 +5,7 @@ than weights that fit the labels best: the labels reward whoever learns e as wel
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -26,6 +25,7 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
 from propense._maths.double_logistic import label_log_odds
 from propense._maths.logistic import logistic_loss
+from propense._steps.folds import FEW_LABELS, Folds, split_rows
 from propense._steps.learners import Learner, fit_logistic
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
@@ -52,18 +52,12 @@ LOGISTIC, LINEAR, BOOSTED, TREES, PAIR = (
 # How many standard errors better is clearly better.
 _CLEARLY = 2.0
 
-# With fewer labels than these, trees learn little but noise.
-_FEW_LABELS = 30
-# Folds of a small table.
-_FEW_FOLDS = 3
 # A leaf of an extra tree has at least √n/3 rows. Of more than twice these rows, each tree gets a sample of so many.
 _LEAF, _TREE_ROWS = 3.0, 5000
+# Of more rows than these, boosting draws so many to find its bins.
+_BINNED_ROWS = 200_000
 # The most rows of blocks, roughly, that an area is computed from.
 _AREA_ROWS = 200_000
-
-
-# How many folds, or pairs of row numbers: those to fit and those to score.
-Folds = int | Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -160,8 +154,9 @@ def learnable(sample: Sample, cv: Folds) -> Sample:
     if not isinstance(features, np.ndarray):
         return sample
     count = len(cv) if isinstance(cv, Sequence) else cv
-    # Boosting fails where a column is empty in all rows outside of a fold.
-    full = (~np.isnan(features)).sum(axis=0) >= min(2 * count, len(features) / 2)
+    # Boosting fails where a column is empty in all of the rows, at most so many, that it draws to find its bins.
+    drawn = min(1.0, _BINNED_ROWS / len(features))
+    full = (~np.isnan(features)).sum(axis=0) >= min(2 * count / drawn, len(features) / 2)
     if full.all():
         return sample
     kept = np.flatnonzero(full) if columns is None else columns[full[columns]]
@@ -175,7 +170,7 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         levels = levels[columns]
     n = sample.design.shape[0]
     labels = int(as_float(sample.labelled).sum())
-    if library_of(features) in ("dask", "torch") or sp.issparse(features) or n < FEW_ROWS or labels < _FEW_LABELS:
+    if library_of(features) in ("dask", "torch") or sp.issparse(features) or n < FEW_ROWS or labels < FEW_LABELS:
         return [LabelLearner(LOGISTIC)]
     boosted = HistGradientBoostingClassifier(
         max_iter=80,
@@ -238,7 +233,7 @@ def fit_label_score(
         levels = np.zeros(design.shape[1] - 1, dtype=np.int64) if sample.levels is None else sample.levels
         preparation = Preparation.fit(levels if columns is None else levels[columns], chosen, sample.weights)
     plain, prepared = _both(design, columns, preparation)
-    held = list(_folds(sample, cv, seed))
+    held = list(split_rows(sample, cv, seed))
     jobs = [(learner, mask) for learner in learners for mask in held]
     found = []
     for each in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
@@ -322,64 +317,6 @@ def _both(design: Design, columns: Index | None, preparation: Preparation | None
     return plain, plain if preparation is None else as_design(preparation.transform(plain.features))
 
 
-def _folds(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
-    """The masks of the rows held out, with as many labelled rows in each or as given; None if none can be held out.
-
-    Blocks and tensors are scored by the fit to all rows: a logistic regression of so many rows hardly fits its noise.
-    """
-    design = sample.design
-    if library_of(design.features) in ("dask", "torch"):
-        yield None
-        return
-    if isinstance(cv, Sequence):
-        yield from _given_folds(sample, cv)
-        return
-    n, kinds = design.shape[0], as_float(sample.labelled).astype(np.int64)
-    if sample.negative is not None:
-        kinds = kinds + 2 * np.asarray(sample.negative)
-    labels, rest = int((kinds == 1).sum()), int((kinds != 1).sum())
-    few = n < FEW_ROWS or labels < _FEW_LABELS
-    count = min(_FEW_FOLDS if few else cv, cv, labels, rest)
-    if count < 2:
-        yield None
-        return
-    if min(np.bincount(kinds)[np.unique(kinds)]) < count:
-        kinds = (kinds == 1).astype(np.int64)
-    for _, rows in StratifiedKFold(count, shuffle=True, random_state=seed).split(np.empty((n, 1)), kinds):
-        mask = np.zeros(n, dtype=bool)
-        mask[rows] = True
-        yield mask
-
-
-def _given_folds(sample: Sample, cv: Sequence[Any]) -> list[NDArray[np.bool_]]:
-    """The masks of the rows to score in each pair; rows that were left out are in none."""
-    numbers_of = np.arange(sample.design.shape[0]) if sample.rows is None else np.asarray(sample.rows)
-    masks = [np.isin(numbers_of, np.asarray(rows)) for _, rows in cv]
-    times = np.sum(masks, axis=0)
-    if (times != 1).any():
-        first = int((times != 1).argmax())
-        raise InvalidOption(
-            f"PUClassifier(cv=…): row {numbers_of[first]} is scored {times[first]} times; it must be scored once. "
-            "Pass folds such as list(GroupKFold(5).split(X, y, groups))."
-        )
-    for place, (fitted, _) in enumerate(cv):
-        if (np.isin(numbers_of, np.asarray(fitted)) == masks[place]).any():
-            raise InvalidOption(
-                f"PUClassifier(cv=…): the rows to fit in fold {place} must be all rows that it does not score. Pass "
-                "folds such as list(GroupKFold(5).split(X, y, groups))."
-            )
-    held = [mask for mask in masks if mask.any()]
-    for place, mask in enumerate(held):
-        labelled = np.asarray(sample.labelled)[~mask]
-        if not labelled.any() or labelled.all():
-            kind = "labelled" if labelled.any() else "unlabelled"
-            raise InvalidOption(
-                f"PUClassifier(cv=…): the rows outside of fold {place} are all {kind}. "
-                "Pass folds with labelled and unlabelled rows in at least two of them."
-            )
-    return held
-
-
 def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArray[np.bool_] | None) -> Predictor:
     """A learner fitted to the labels of the rows that are not held out."""
     labelled, weights = sample.labelled, sample.weights
@@ -387,6 +324,7 @@ def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArra
         if held is not None:
             design, labelled = design.take(~held), labelled[~held]
             weights = None if weights is None else weights[~held]
+        design = _without_empty(design) if learner.plain else design
         # Without weights where there are none: boosting looks for its bins several times as long with them.
         if weights is not None or design.shape[1] == 1:
             return Learner(learner.classifier).fit(design, labelled, weights)[0]
@@ -397,6 +335,22 @@ def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArra
     _, squares = column_scales(design, weights)
     ridge = math.sqrt(total) if learner.ridge is None else learner.ridge
     return Learner(ridge=ridge * squares).fit(design, labelled, weights)[0]
+
+
+def _without_empty(design: Design) -> Design:
+    """The rows with 0 in columns that are missing in all of them: boosting fails where there is nothing to bin.
+
+    No tree splits such a column, so it does not matter what it holds in other rows.
+    """
+    features = design.features
+    if not isinstance(features, np.ndarray):
+        return design
+    empty = [j for j in np.flatnonzero(np.isnan(features[0])) if np.isnan(features[:, j]).all()]
+    if not empty:
+        return design
+    features = features.copy()
+    features[:, empty] = 0.0
+    return as_design(features)
 
 
 def _pair_sample(sample: Sample, prepared: Design, preparation: Preparation | None) -> Sample | None:
