@@ -198,7 +198,7 @@ def test_words_promise_no_proof(small):
         ({"propensity_features": [7]}, InvalidOption, r"scar_test\(propensity_features=\[7\]\): there is no column 7"),
         ({"y": np.zeros(300)}, NoLabelledInstances, "no labelled rows"),
         ({"y": None}, InvalidLabels, "scar_test requires y"),
-        ({"X": np.full((300, 3), np.nan)}, InvalidFeatures, "NaN"),
+        ({"X": np.full((300, 3), np.inf)}, InvalidFeatures, "infinite"),
         ({"X": sp.csr_array((300, 1001))}, InvalidFeatures, "1001 columns"),
     ],
 )

@@ -15,7 +15,8 @@ from propense._inputs.columns import level_counts
 from propense._inputs.frames import is_frame
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
-from propense._inputs.reader import Reader
+from propense._inputs.preparation import Preparation, has_missing
+from propense._inputs.reader import Reader, find_invalid
 from propense._maths.arrays import Index, as_float, library_of
 from propense._maths.double_logistic import class_given_label
 from propense._maths.known_negatives import known_shift
@@ -35,6 +36,8 @@ __all__ = ["Sample", "read_features", "read_sample"]
 # The largest weight is kept between 2⁻⁴⁰⁰ and 2⁴⁰⁰, so that squares of sums of weights stay within float64. Weights as
 # large or as small as that decide alone, or the ridge does: what they are exactly changes no digit.
 _MOST_DOUBLINGS = 400
+# Rows searched at a time for the first missing entry.
+_BLOCK = 4096
 # The square of a smaller weight is 0 in float64, or close to it.
 _LEAST_WEIGHT = 2.0**-530
 
@@ -61,7 +64,7 @@ class Sample:
         Which rows are known to be negative; None if there are none.
     levels : int ndarray of shape (n_features,), or None
         The number of levels of each feature that is a category, encoded as 0, 1, … and −1 for a level not seen in fit;
-        0 for a number. None means that every feature is a number.
+        0 for a number. None means that every feature is a number, and not a date.
     class_columns : int ndarray, or None
         The features that y may depend on; None means all.
     """
@@ -178,9 +181,10 @@ def read_sample(
     known_negative: Any = None,
 ) -> tuple[Sample, NDArray[Any]]:
     """Check what was passed to fit; return the sample and the two classes."""
-    if getattr(estimator, "_columns", None) is not None:
-        # Of an earlier fit.
-        estimator._columns = None
+    for name in ("_columns", "_preparation"):
+        if getattr(estimator, name, None) is not None:
+            # Of an earlier fit.
+            setattr(estimator, name, None)
     reader = _reader_of(X, sample_weight)
     features = reader.read_matrix(estimator, X, reset=True)
     if y is None:
@@ -193,7 +197,8 @@ def read_sample(
         propensity = _read_propensity(reader, propensity, features, labelled)
     negative = None if known_negative is None else _read_negative(reader, known_negative, features, labelled)
     columns = _read_columns(estimator, "propensity_features")
-    levels = level_counts(getattr(estimator, "_columns", None) or ())
+    found = getattr(estimator, "_columns", None) or ()
+    levels = level_counts(found) if any(each.kind in ("category", "date") for each in found) else None
     sample = Sample(
         as_design(features),
         labelled,
@@ -202,7 +207,7 @@ def read_sample(
         propensity,
         columns,
         negative,
-        levels if levels.any() else None,
+        levels,
         _read_columns(estimator, "class_features"),
     )
     if weights is not None and not bool((weights > 0).all()):
@@ -216,7 +221,25 @@ def read_sample(
         _check_balance(sample)
     if sample.negative is not None and not bool(sample.negative.any()):
         sample = replace(sample, negative=None)
+    if getattr(estimator, "_prepares_columns", bool)() and isinstance(features, np.ndarray):
+        sample = _prepare(estimator, sample)
     return sample, classes
+
+
+def _prepare(estimator: Any, sample: Sample) -> Sample:
+    """The sample with columns that are finite numbers; the estimator keeps how they became so."""
+    design = sample.design
+    preparation = Preparation.fit_where_needed(sample.levels, design.features, sample.weights)
+    estimator._preparation = preparation
+    if preparation.only_fills:
+        return sample
+    return replace(
+        sample,
+        design=as_design(preparation.transform(design.features)),
+        levels=None,
+        class_columns=preparation.features_of(sample.class_columns),
+        propensity_columns=preparation.features_of(sample.propensity_columns),
+    )
 
 
 def read_features(estimator: Any, X: Any) -> Design:
@@ -229,7 +252,20 @@ def read_features(estimator: Any, X: Any) -> Design:
             f"{named[0].name!r} is a {named[0].kind}. Pass a data frame of pandas, polars or pyarrow with the same "
             "columns."
         )
-    return as_design(_reader_of(X).read_matrix(estimator, X, reset=False))
+    features = _reader_of(X).read_matrix(estimator, X, reset=False)
+    preparation = getattr(estimator, "_preparation", None)
+    if preparation is not None:
+        return as_design(preparation.apply(features))
+    if isinstance(features, np.ndarray) and not estimator._fills_missing() and has_missing(features):
+        count, (row, column), _ = find_invalid(features, _BLOCK)
+        names = getattr(estimator, "feature_names_in_", None)
+        raise InvalidFeatures(
+            f"X has {count} missing entries (NaN), the first at row {row}, column "
+            f"{column if names is None else repr(names[column])}. This {type(estimator).__name__} was fitted to X "
+            f"without missing entries, in a sparse matrix, tensor or Dask array, so it does not know how to fill them. "
+            "Drop or impute them, for example with sklearn's SimpleImputer."
+        )
+    return as_design(features)
 
 
 def _reader_of(X: Any, sample_weight: Any = None) -> Reader:

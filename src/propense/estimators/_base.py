@@ -20,6 +20,7 @@ from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._inputs.columns import Column
 from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
+from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.arrays import Rows, library_of, namespace, to_host
 from propense._maths.double_logistic import hidden_positive
@@ -119,6 +120,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     _progress: Callable[[int, int], None] | None = None
     # What fit learned of the columns of a data frame that are not all plain numbers.
     _columns: tuple[Column, ...] | None = None
+    # What turns columns into features before the method sees them, where that is asked for.
+    _preparation: Preparation | None = None
 
     def __init__(self, *, decision: str = "posterior") -> None:
         self.decision = decision
@@ -126,7 +129,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.categorical = tags.input_tags.allow_nan = self._takes_mixed_columns()
+        mixed = self._takes_mixed_columns() or self._prepares_columns()
+        tags.input_tags.categorical = tags.input_tags.allow_nan = mixed
         inner = [getattr(self, name, None) for name in ("estimator", "propensity_estimator")]
         tags.input_tags.sparse = all(each is None or get_tags(each).input_tags.sparse for each in inner)
         return tags
@@ -147,8 +151,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
             The features, finite. float32 is kept as it is. A method that takes mixed columns also takes NaN, where a
             number is missing, and data frames of pandas, polars or pyarrow with columns of text, categories, booleans
-            and dates. A category has at most 30 levels with at least 5 rows each, and one for missing cells; the other
-            words are one level, "(other)".
+            and dates. Text such as 2020-12-31 is a date, unless the type of the column is a category. A category has at
+            most 30 levels with at least 5 rows each, and one for missing cells; the other words are one level,
+            "(other)".
         y : array-like of shape (n_samples,)
             Which rows are labelled. Two values: the larger is the label (1, True, "yes" and not "no"). One value and
             missing ones (NaN, None, pandas NA, an empty string): missing means unlabelled. Two values and missing ones:
@@ -264,6 +269,14 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _takes_mixed_columns(self) -> bool:
         """Whether the method, with these parameters, takes data frames with categories, and NaN for missing numbers."""
         return "mixed columns" in self.description.takes
+
+    def _prepares_columns(self) -> bool:
+        """Whether such columns become finite, scaled features before the method, with these parameters, sees them."""
+        return False
+
+    def _fills_missing(self) -> bool:
+        """Whether the fitted method takes rows with missing numbers, if it takes them in fit."""
+        return True
 
     def _complaint(self) -> str:
         """The warning for a fit that did not converge, with what to do about it."""

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state, get_tags
 from propense._designs import Design, Predictor, as_design, column_scales
 from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, WIDER, Diagnosis, widened
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, few_rows, halves_disagree, readings_differ
+from propense._inputs.columns import Column
 from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
 from propense._inputs.sample import Sample, read_features
 from propense._maths.arrays import Rows, as_float, namespace
@@ -112,6 +113,8 @@ class PUClassifier(BasePUClassifier):
         Print it; ``diagnosis_.details()`` explains the numbers.
     coef_, intercept_, propensity_coef_, propensity_intercept_ : ndarray
         Only with ``learners="linear"``: β of y(x) = σ(βᵀx)^(1−share) and γ of e(x) = σ(γᵀx)·σ(βᵀx)^share.
+    coef_names_ : list of str
+        What the coefficients belong to: ``column``, ``column missing`` or ``column=level``.
     converged_ : bool
         Whether the searches met ``tol``.
     risk_path_ : ndarray
@@ -125,7 +128,10 @@ class PUClassifier(BasePUClassifier):
     code expects otherwise.
 
     X may be a data frame of pandas, polars or pyarrow with categories, text, dates, booleans and missing values, and an
-    array with NaN, unless ``learners="linear"``.
+    array with NaN. With ``learners="linear"``, if a column is not of numbers or a cell is missing, the columns are
+    prepared first: numbers and dates in standard deviations from their mean, with the median where missing and a column
+    that marks missing cells, and categories as a column for each level but the most frequent. The coefficients are then
+    those of the prepared columns, which ``coef_names_`` lists.
 
     References
     ----------
@@ -255,8 +261,24 @@ class PUClassifier(BasePUClassifier):
             tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in self.learners)
         return tags
 
+    @property
+    def coef_names_(self) -> list[str]:
+        # An error where there are none.
+        self._coef("_posterior")
+        names = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
+        columns = self._columns or [Column(str(name), "number") for name in names]
+        return [each.name for each in columns] if self._preparation is None else self._preparation.names(columns)
+
     def _takes_mixed_columns(self) -> bool:
         return not self._is_linear()
+
+    def _prepares_columns(self) -> bool:
+        return self._is_linear()
+
+    def _fills_missing(self) -> bool:
+        y = self._posterior
+        y = y.posterior if isinstance(y, ShiftedPredictor) else y
+        return isinstance(y, ScorePredictor) and y.score.preparation is not None
 
     def _is_linear(self) -> bool:
         return isinstance(self.learners, str) and self.learners == "linear"

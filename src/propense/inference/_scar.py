@@ -127,7 +127,8 @@ def scar_test(
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        The features, finite. Their units do not matter.
+        The features. Their units do not matter. Columns of text, categories, dates and booleans, and missing cells, are
+        prepared as `PUClassifier` with ``learners="linear"`` prepares them.
     y : array-like of shape (n_samples,)
         Which rows are labelled, as in ``fit``.
     prior : float, or pair of floats, default=None
@@ -215,8 +216,11 @@ class _Arguments(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.categorical = tags.input_tags.allow_nan = True
         return tags
+
+    def _prepares_columns(self) -> bool:
+        return True
 
 
 # Errors name the function that the user called.

@@ -15,6 +15,7 @@ from propense.estimators._methods import class_path, is_ours
 from propense.model_files.checks import are_kinds, check_facts, is_columns, is_real, is_truth, is_whole
 from propense.model_files.foreign import build_inner, describe_inner
 from propense.model_files.predictors import OPTIONAL, PREDICTORS, build_predictors, describe_predictors
+from propense.model_files.preparations import build_preparation, describe_preparation
 
 __all__ = ["make_method", "method_classes", "method_facts", "method_parameters", "restore_method"]
 
@@ -118,6 +119,8 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
         facts["feature_names_in_"] = model.feature_names_in_
     if model._columns is not None:
         facts["columns"] = [(column.name, column.kind, list(column.levels)) for column in model._columns]
+    if model._preparation is not None:
+        facts["preparation"] = describe_preparation(model._preparation)
     facts["doubts_"] = tuple((doubt.kind, doubt.message) for doubt in model.doubts_)
     known = {*facts, *model.get_params(deep=False)}
     # Answers for the rows of fit are not part of the model.
@@ -146,15 +149,20 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
             raise ModelFileError(f"{name} of {what} is not a list of columns")
     expected = {**_expected(type(model)), **dict.fromkeys(PREDICTORS, _is_table)}
     # Files of the first version have no doubts, and only fits to mixed columns have kinds.
-    optional = {"doubts_": _are_doubts, "columns": are_kinds, **OPTIONAL}
+    optional = {"doubts_": _are_doubts, "columns": are_kinds, "preparation": _is_table, **OPTIONAL}
     facts = _with_defaults(model, facts)
     p = check_facts(facts, expected, optional, what)
     model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
     if "columns" in facts:
         model._columns = tuple(Column(each, kind, tuple(levels)) for each, kind, levels in facts["columns"])
     levels = None if model._columns is None else level_counts(model._columns)
+    if "preparation" in facts:
+        if not model._prepares_columns():
+            raise ModelFileError(f"{what} has a preparation that it does not use")
+        model._preparation = build_preparation(levels, p, facts["preparation"], what)
+        p, levels = len(model._preparation.sources), None
     model._posterior, model._propensity = build_predictors(facts, p, levels, what)
-    for name in facts.keys() - {"doubts_", "columns", *PREDICTORS, *OPTIONAL}:
+    for name in facts.keys() - {"doubts_", "columns", "preparation", *PREDICTORS, *OPTIONAL}:
         value, made = facts[name], model.description.keeps.get(name)
         setattr(model, name, made(**value) if isinstance(made, type) and is_dataclass(made) else value)
 

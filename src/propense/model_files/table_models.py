@@ -11,7 +11,6 @@ from propense.estimators._description import is_array
 from propense.model_files.checks import are_kinds
 from propense.model_files.preparations import build_preparation, describe_preparation
 from propense.tables import Column, Label, Schema, TableModel
-from propense.tables.model import sources
 
 __all__ = ["TABLE", "build_table", "describe_table", "is_table", "table_parts"]
 
@@ -58,7 +57,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     prepared = (
         None if mixed else build_preparation(schema.level_counts, len(columns), preparation, "a model of a table")
     )
-    width = len(columns if prepared is None else sources(prepared, schema))
+    width = len(columns if prepared is None else prepared.sources)
     if not isinstance(method, BasePUClassifier) or method.n_features_in_ != width:
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
     return TableModel(Label(*description["label"]), description["id"], schema, prepared, method, rows)

@@ -226,7 +226,8 @@ def _naive_comparison(found: TableFit) -> Grid:
 
 def _effects(found: TableFit) -> Grid | None:
     """The coefficients, if y(x) and e(x) both have them; those of the prepared columns, so that sizes compare."""
-    names = [column.name for column in found.schema.columns] if found.model is None else found.model.feature_names
+    names = getattr(found.estimator, "coef_names_", [column.name for column in found.schema.columns])
+    names = names if found.model is None else found.model.feature_names
     try:
         beta, gamma = found.estimator.coef_[0], found.estimator.propensity_coef_[0]
     except AttributeError:

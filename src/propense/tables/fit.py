@@ -186,11 +186,16 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
     else:
         matrix = np.asarray(X, dtype=np.float64) if dense else np.empty((len(labelled), 0))
     # The baseline takes finite numbers only.
-    mixed = dense and estimator._takes_mixed_columns()
-    features = Preparation.fit(schema.level_counts, matrix).transform(matrix) if mixed else X
+    own = estimator._preparation
+    mixed = dense and (estimator._takes_mixed_columns() or not (own is None or own.only_fills))
+    features, origins = X, None
+    if mixed:
+        preparation = Preparation.fit(schema.level_counts, matrix)
+        features = preparation.transform(matrix)
+        origins = [name for name, _ in preparation.origins(schema.columns)]
     notes = [] if estimator.converged_ else [estimator._complaint()]
     ids = None if ids is None else np.asarray(ids)
-    return summarise_fit(estimator, PreparedTable(schema, matrix, features, X, labelled), notes, ids=ids)
+    return summarise_fit(estimator, PreparedTable(schema, matrix, features, X, labelled, origins), notes, ids=ids)
 
 
 def summarise_fit(

@@ -16,7 +16,7 @@ from propense.estimators._base import BasePUClassifier
 from propense.tables.labels import Label
 from propense.tables.schema import Schema
 
-__all__ = ["ADDED", "Scores", "TableModel", "out_of_fold_scores", "prior_range", "review_order", "scores_of", "sources"]
+__all__ = ["ADDED", "Scores", "TableModel", "out_of_fold_scores", "prior_range", "review_order", "scores_of"]
 
 # The columns that scoring adds to a table.
 ADDED = ("posterior", "propensity", "hidden")
@@ -83,20 +83,7 @@ class TableModel:
         """What the coefficients belong to: a column, `column missing`, or `column=level`."""
         if self.preparation is None:
             return self.schema.names
-        return [
-            f"{name} missing" if about is None else f"{name}={about}" if about else name
-            for name, about in sources(self.preparation, self.schema)
-        ]
-
-
-def sources(preparation: Preparation, schema: Schema) -> list[tuple[str, str | None]]:
-    """For each feature its column, and what it shows of it: the number (""), a missing one (None), or a level."""
-    numbers = [column.name for column in schema.columns if column.kind != "category"]
-    out: list[tuple[str, str | None]] = [(name, "") for name in numbers]
-    out += [(numbers[j], None) for j in preparation.marked]
-    for column in schema.columns:
-        out += [(column.name, level) for level in column.levels[1:]]
-    return out
+        return self.preparation.names(self.schema.columns)
 
 
 def scores_of(estimator: BasePUClassifier, features: Any) -> Scores:

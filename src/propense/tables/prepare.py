@@ -15,7 +15,7 @@ from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
 from propense.tables.column_checks import doubtful_columns
 from propense.tables.labels import Label
-from propense.tables.model import ADDED, TableModel, sources
+from propense.tables.model import ADDED, TableModel
 from propense.tables.schema import Schema, infer_schema
 
 __all__ = ["FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
@@ -148,7 +148,7 @@ def prepare_table(
     features = preparation.transform(matrix)
     estimator = _make_estimator(options)
     mixed = estimator._takes_mixed_columns() and not arrays
-    origins = [name for name, _ in sources(preparation, schema)]
+    origins = [name for name, _ in preparation.origins(schema.columns)]
     for name in ("class_features", "propensity_features"):
         columns = getattr(options, name)
         if columns is not None:
