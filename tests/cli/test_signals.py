@@ -82,12 +82,47 @@ def test_a_signal_leaves_no_partial_files(number, inputs, tmp_path):
 def test_a_second_signal_does_not_stop_the_cleaning_up(inputs, tmp_path):
     process = start(inputs, tmp_path / "o.csv")
     wait_for(lambda: list(tmp_path.glob(".partial-*")), process)
-    # Until it writes: before that it may be within an import, where an interrupt can get lost.
-    time.sleep(2.0)
     process.send_signal(signal.SIGHUP)
     end(process, signal.SIGTERM)
     assert process.returncode in (128 + signal.SIGHUP, 128 + signal.SIGTERM)
     assert list(tmp_path.iterdir()) == []
+
+
+CAUGHT = """
+    try:
+        time.sleep(60)
+    except BaseException:
+        pass
+"""
+DESTROYED = """
+    class Held:
+        def __del__(self):
+            time.sleep(60)
+    Held()
+"""
+
+
+@pytest.mark.parametrize("before", [CAUGHT, DESTROYED], ids=["caught", "in a destructor"])
+def test_an_interrupt_that_gets_lost_is_repeated(before, inputs, tmp_path):
+    started = tmp_path / "started"
+    process = start(inputs, tmp_path / "o.csv", before=f"open({str(started)!r}, 'w').close()\n{before}")
+    wait_for(started.exists, process)
+    time.sleep(0.2)
+    _, err = end(process, signal.SIGTERM)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "Traceback" not in err
+    assert [each.name for each in tmp_path.iterdir()] == ["started"]
+
+
+def test_a_signal_during_the_cleaning_up_does_not_stop_it(inputs, tmp_path):
+    before = "import os, signal\n    try:\n        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(60)"
+    before += "\n    finally:\n        os.kill(os.getpid(), signal.SIGTERM)\n        time.sleep(1.2)"
+    process = start(
+        inputs, tmp_path / "o.csv", before=f"{before}\n        open({str(tmp_path / 'done')!r}, 'w').close()"
+    )
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert [each.name for each in tmp_path.iterdir()] == ["done"]
 
 
 def test_a_signal_that_is_ignored_stays_ignored(inputs, tmp_path):
