@@ -12,14 +12,18 @@ from pyarrow import csv
 from propense import save
 from propense.tables import fit_table
 
-# The real command, which never finishes its first batch.
+# The real command, which never finishes its first batch. It sleeps in short turns: a signal that the system hands to
+# another thread is seen when the main thread is back in Python.
 SLOW = """
 import time
 from propense.cli import main
 from propense.tables import scoring
+def wait():
+    for _ in range(600):
+        time.sleep(0.1)
 def write(self, rows):
     {before}
-    time.sleep(60)
+    wait()
 scoring.TableWriter.write = write
 main()
 """
@@ -90,14 +94,14 @@ def test_a_second_signal_does_not_stop_the_cleaning_up(inputs, tmp_path):
 
 CAUGHT = """
     try:
-        time.sleep(60)
+        wait()
     except BaseException:
         pass
 """
 DESTROYED = """
     class Held:
         def __del__(self):
-            time.sleep(60)
+            wait()
     Held()
 """
 
@@ -115,7 +119,7 @@ def test_an_interrupt_that_gets_lost_is_repeated(before, inputs, tmp_path):
 
 
 def test_a_signal_during_the_cleaning_up_does_not_stop_it(inputs, tmp_path):
-    before = "import os, signal\n    try:\n        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(60)"
+    before = "import os, signal\n    try:\n        os.kill(os.getpid(), signal.SIGINT)\n        wait()"
     before += "\n    finally:\n        os.kill(os.getpid(), signal.SIGTERM)\n        time.sleep(1.2)"
     process = start(
         inputs, tmp_path / "o.csv", before=f"{before}\n        open({str(tmp_path / 'done')!r}, 'w').close()"
@@ -128,7 +132,7 @@ def test_a_signal_during_the_cleaning_up_does_not_stop_it(inputs, tmp_path):
 def test_a_signal_that_is_ignored_stays_ignored(inputs, tmp_path):
     ignore = "import os, signal; os.kill(os.getpid(), signal.SIGHUP); time.sleep(0.2)"
     nohup = "import os, sys; from signal import *; signal(SIGHUP, SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
-    code = SLOW.format(before=ignore).replace("time.sleep(60)", "raise SystemExit(7)")
+    code = SLOW.format(before=ignore).replace("    wait()", "    raise SystemExit(7)")
     arguments = ["score", inputs / "clinic.csv", "--model", inputs / "m.propense", "--out", tmp_path / "o.csv"]
     done = subprocess.run(
         [sys.executable, "-c", nohup, sys.executable, "-c", code, *map(str, arguments)], timeout=60, capture_output=True
@@ -137,7 +141,7 @@ def test_a_signal_that_is_ignored_stays_ignored(inputs, tmp_path):
 
 
 def test_a_forked_worker_dies_of_the_signal(inputs, tmp_path):
-    fork = "import os, signal; pid = os.fork(); pid or time.sleep(60)"
+    fork = "import os, signal; pid = os.fork(); pid or wait()"
     fork += "; time.sleep(0.2); os.kill(pid, signal.SIGTERM); raise SystemExit(os.waitpid(pid, 0)[1])"
     process = start(inputs, tmp_path / "o.csv", before=fork)
     process.communicate(timeout=60)

@@ -65,7 +65,8 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         _alarm(0.0)
         for number, usual in replaced.items():
-            signal.signal(number, usual)
+            # What is on its way out with a status of its own is not killed by a second signal.
+            signal.signal(number, signal.SIG_IGN if received and number != signal.SIGINT else usual)
         sys.unraisablehook = report
         if received:
             sys.exit(128 + received[0])
