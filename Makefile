@@ -62,6 +62,11 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/first_choice.py
 	$(BIN)/python benchmarks/unseen.py
 	$(BIN)/python benchmarks/review_lists.py
+	$(BIN)/python benchmarks/review_lists.py --paper
+	$(BIN)/python benchmarks/label_learners.py
+	$(BIN)/python benchmarks/readings.py
+	$(BIN)/python benchmarks/constants.py
+	$(BIN)/python benchmarks/natural.py
 	$(BIN)/python benchmarks/doubts.py
 	$(BIN)/python benchmarks/scar_size_power.py
 	$(BIN)/python benchmarks/sparse_path.py

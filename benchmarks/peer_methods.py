@@ -112,6 +112,8 @@ _SHARE = "P(Y=1 \\| S=0)"
 METHODS: list[Method] = [
     LOGISTIC,
     _ours("Oracle", "Gets the true classes: a yardstick, not a competitor."),
+    _ours("PUClassifier", random_state=0),
+    _ours("PUClassifier", learners="linear", random_state=0),
     _ours("Naive", "Treats the unlabelled as negatives."),
     _ours("PGLin"),
     _ours("JERM"),

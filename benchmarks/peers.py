@@ -5,7 +5,8 @@ writes a page, a plot and the figures as CSV. ``make bench`` installs the packag
 
 Run: ``python benchmarks/peers.py [--quick] [--seeds 10] [--limit 60] [--threads 2] [--out docs/benchmarks]``, on a
 machine that does nothing else; otherwise one thread is disturbed less than two. ``--quick`` is a dry run of a minute
-whose figures mean nothing, and writes only to the folder given by ``--out``.
+whose figures mean nothing, and writes only to the folder given by ``--out``. ``--accuracy NAME …`` prints the balanced
+accuracies of some methods and writes nothing.
 """
 
 import argparse
@@ -139,8 +140,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a process may take")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of a fit whose time is taken")
+    parser.add_argument("--accuracy", nargs="+", metavar="NAME", choices=[each.name for each in METHODS])
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    if options.accuracy:
+        for name in options.accuracy:
+            score(method(name), [*WORLDS], options.seeds, options.limit)
+        return
     if options.quick:
         options.seeds = 2
         results = run([method(name) for name in FEW], [*WORLDS][:2], QUICK, options)

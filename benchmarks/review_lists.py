@@ -9,10 +9,10 @@ import argparse
 import warnings
 import zlib
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
@@ -43,30 +43,50 @@ def paper_sets() -> Iterator[tuple[str, Rows, Mask]]:
         yield name, np.asarray(data.X_train, dtype=np.float64), data.y_train
 
 
-def measure(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> list[float]:
-    """The precision of four lists; then of the last the promise, its error, and whether the ranges hold."""
+World = tuple[str, Rows, Mask, str, int]
+
+
+def worlds(paper: bool, seeds: int) -> list[World]:
+    """Every data set with every labelling rule and seed."""
+    data = list(paper_sets() if paper else sets())
+    return [(*each, mechanism, seed) for each in data for mechanism in MECHANISMS for seed in range(seeds)]
+
+
+def draw(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> Mask:
+    """The labels of a world."""
     warnings.simplefilter("ignore")
-    rng = np.random.default_rng([seed, zlib.crc32(f"{name}, {mechanism}".encode())])
-    labelled = label(X, positive, mechanism, rng)
+    return label(X, positive, mechanism, np.random.default_rng([seed, zlib.crc32(f"{name}, {mechanism}".encode())]))
+
+
+def top(score: Rows, positive: Mask, labelled: Mask) -> NDArray[np.intp]:
+    """The unlabelled rows of the highest scores, half as many as there are positives among them."""
     rest = np.flatnonzero(~labelled)
     length = max(int((positive & ~labelled).sum() / 2), 5)
+    return rest[np.argsort(-score[rest], kind="stable")[:length]]
 
-    def top(score: Rows) -> Any:
-        return rest[np.argsort(-score[rest], kind="stable")[:length]]
 
+def held(model: PUClassifier, listed: NDArray[np.intp], positive: Mask) -> list[float]:
+    """1 where the range of a list's yield holds what is found, else 0; and the same of P(Y=1)."""
+    hidden, ends = model.oof_hidden_[listed], model.oof_hidden_range_[listed].mean(axis=0)
+    noise = _TENTH * np.sqrt((hidden * (1.0 - hidden)).sum()) / len(hidden)
+    yielded = ends[0] - noise <= positive[listed].mean() <= ends[1] + noise
+    prior = model.diagnosis_.low <= positive.mean() <= model.diagnosis_.high
+    return [float(yielded), float(prior)]
+
+
+def measure(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> list[float]:
+    """The precision of four lists; then of the last the promise, its error, and whether the ranges hold."""
+    labelled = draw(name, X, positive, mechanism, seed)
     plain = [
         cross_val_predict(model, X, labelled, method="decision_function")
         for model in (LogisticRegression(max_iter=1000), HistGradientBoostingClassifier(max_iter=80, max_leaf_nodes=8))
     ]
     pair = PUClassifier(learners="linear", random_state=seed).fit(X, labelled)
     model = PUClassifier(random_state=seed).fit(X, labelled)
-    lists = [top(score) for score in (*plain, pair.predict_hidden(X), model.oof_posterior_)]
+    lists = [top(score, positive, labelled) for score in (*plain, pair.predict_hidden(X), model.oof_posterior_)]
     found = [float(positive[rows].mean()) for rows in lists]
-    hidden, ends = model.oof_hidden_[lists[-1]], model.oof_hidden_range_[lists[-1]].mean(axis=0)
-    noise = _TENTH * np.sqrt((hidden * (1.0 - hidden)).sum()) / length
-    held = ends[0] - noise <= found[-1] <= ends[1] + noise
-    prior = model.diagnosis_.low <= positive.mean() <= model.diagnosis_.high
-    return [*found, float(hidden.mean()), abs(float(hidden.mean()) - found[-1]), float(held), float(prior)]
+    promised = float(model.oof_hidden_[lists[-1]].mean())
+    return [*found, promised, abs(promised - found[-1]), *held(model, lists[-1], positive)]
 
 
 def main() -> None:
@@ -76,8 +96,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
-    data = list(paper_sets() if asked.paper else sets())
-    made = [(*each, mechanism, seed) for each in data for mechanism in MECHANISMS for seed in range(asked.seeds)]
+    made = worlds(asked.paper, asked.seeds)
     found = np.array(Parallel(n_jobs=asked.jobs)(delayed(measure)(*each) for each in made))
     print_means(COLUMNS, [each[3] for each in made], found)
 

@@ -128,7 +128,7 @@ def print_means(columns: Iterable[str], kinds: Sequence[str], found: Rows) -> No
     print(f"| | {' | '.join(names)} |")
     print(f"| --- |{' ---: |' * len(names)}")
     for kind in (*MECHANISMS, "all"):
-        means = found[(np.array(kinds) == kind) | (kind == "all")].mean(axis=0)
+        means = np.nanmean(found[(np.array(kinds) == kind) | (kind == "all")], axis=0)
         print(f"| {kind} | {' | '.join(f'{mean:.3f}'.lstrip('0') for mean in means)} |")
 
 

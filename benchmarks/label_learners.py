@@ -1,0 +1,66 @@
+"""What the labels' learners know of the class: `python benchmarks/label_learners.py`.
+
+The area under the curve of the true class, over the rows of fit, of the scores out of fold of each learner, of their
+mean with equal weights, and with the weights that predict the labels best. Data and labelling as in
+`benchmarks/review_lists.py --paper`.
+"""
+
+import argparse
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from propense._designs import as_design
+from propense._inputs.sample import Sample
+from propense._steps.label_scores import BOOSTED, LOGISTIC, TREES, auto_learners, fit_label_score
+from review_lists import draw, worlds
+from unseen import Mask, Rows, print_means
+
+LEARNERS = (LOGISTIC, BOOSTED, TREES)
+COLUMNS = (*LEARNERS, "equal weights", "weights that fit the labels")
+
+
+def scores(X: Rows, labelled: Mask, seed: int) -> NDArray[np.float64]:
+    """The score of every row by each learner alone, of mean 0 and spread 1; a column each."""
+    sample = Sample(as_design(X), labelled, None, None)
+    learners = {each.name: each for each in auto_learners(sample, seed)}
+    # A learner that is left out because the table is small scores no row.
+    found = [
+        fit_label_score(sample, [learners[name]], cv=5, n_jobs=None, seed=seed, pair=None).t
+        for name in LEARNERS
+        if name in learners
+    ]
+    return np.column_stack([*found, *[np.full(len(X), np.nan)] * (len(LEARNERS) - len(found))])
+
+
+def areas(t: NDArray[np.float64], positive: Mask, labelled: Mask) -> list[float]:
+    """The areas of `COLUMNS`."""
+    known = t[:, ~np.isnan(t[0])]
+    best = LogisticRegression(C=1e4).fit(known, labelled).decision_function(known)
+    alone = [roc_auc_score(positive, each) if not np.isnan(each[0]) else np.nan for each in t.T]
+    return [*alone, *(float(roc_auc_score(positive, each)) for each in (known.mean(axis=1), best))]
+
+
+def measure(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> list[float]:
+    """The areas in one world."""
+    labelled = draw(name, X, positive, mechanism, seed)
+    return areas(scores(X, labelled, seed), positive, labelled)
+
+
+def main() -> None:
+    """Print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--unseen", action="store_true", help="the data sets of benchmarks/unseen.py instead")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args()
+    made = worlds(not asked.unseen, asked.seeds)
+    found = np.array(Parallel(n_jobs=asked.jobs)(delayed(measure)(*each) for each in made))
+    print_means(COLUMNS, [each[3] for each in made], found)
+
+
+if __name__ == "__main__":
+    main()
