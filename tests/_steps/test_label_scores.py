@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from conftest import missing, tensor
 from propense import PUClassifier
 from propense._designs import as_design
+from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import to_host
 from propense._solvers import newton
@@ -251,3 +252,106 @@ def test_a_linear_learner_stands_alone_where_labels_are_clearly_linear():
     assert list(alone) == ["logistic regression, hardly penalised"]
     several = PUClassifier(random_state=0).fit(X, curved).diagnosis_.learners
     assert list(several) == ["logistic regression", "boosted trees", "extra trees"]
+
+
+def row_losses(s, score, weights):
+    """The loss of each label by scikit-learn."""
+    model = LogisticRegression(C=1e3, tol=1e-10).fit(score[:, np.newaxis], s, weights)
+    return -model.predict_log_proba(score[:, np.newaxis])[np.arange(len(s)), s.astype(int)]
+
+
+def test_the_loss_of_a_label_is_that_of_a_weighted_regression_on_the_score(problem, rng):
+    X, s = problem
+    weights = rng.exponential(size=240) ** 2
+    found = label_scores._label_loss(Sample(as_design(X), s, weights, None), X[:, 0])
+    np.testing.assert_allclose(found, row_losses(s, X[:, 0], weights), atol=1e-4)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_linear_learner_stands_alone_if_it_is_two_standard_errors_better_than_the_better_trees(rng, weighted, paired):
+    n, seen = 400, []
+    names = ["logistic regression", "boosted trees", "extra trees", "logistic regression, hardly penalised"]
+    names += ["linear pair"] * paired
+    members = [label_scores.Member(name, False, ()) for name in names]
+    weights = rng.exponential(size=n) if weighted else None
+    for noise in (*np.linspace(0.0, 1.5, 25), 3.0):
+        signal = rng.normal(size=n)
+        s = rng.random(n) < 1 / (1 + np.exp(0.5 - 1.5 * signal))
+        ours, worse, worst = (signal + much * rng.normal(size=n) for much in (0.3, noise, 4.0))
+        # With a pair, that is the good one.
+        raw = [signal, worse, worst, worst if paired else ours, ours][: len(names)]
+        gain = row_losses(s, worse, weights) - row_losses(s, ours, weights)
+        mean = np.average(gain, weights=weights)
+        total = n if weights is None else weights.sum()
+        clear = mean / np.sqrt(np.average((gain - mean) ** 2, weights=weights) / total)
+        sample = Sample(as_design(signal[:, np.newaxis]), s, weights, None)
+        kept, scores = label_scores._choose(sample, members, raw, ours if paired else None)
+        alone = ["linear pair"] if paired else ["logistic regression, hardly penalised"]
+        several = [name for name in names if name != "logistic regression, hardly penalised"]
+        assert [each.name for each in kept] == (alone if clear > 2.0 else several)
+        assert all(one is raw[names.index(each.name)] for one, each in zip(scores, kept, strict=True))
+        seen.append(np.digitize(clear, [0.0, 2.0]))
+    assert set(seen) == {0, 1, 2}
+
+
+def test_what_a_fold_is_scored_by_does_not_depend_on_its_labels(rng):
+    """Not the learners, and not the pair, whose search starts from a fit to all rows."""
+    X = rng.normal(size=(600, 3))
+    s = (rng.random(600) < 1 / (1 + np.exp(-2 * X[:, 0]))) & (rng.random(600) < 1 / (1 + np.exp(-2 * X[:, 1])))
+    held = np.array_split(rng.permutation(600), 3)
+    folds = [(np.setdiff1d(np.arange(600), each), each) for each in held]
+    other = s.copy()
+    other[held[0]] = ~s[held[0]]
+    learners = [LabelLearner("ours"), *given_learners([GaussianNB()])]
+    named = {"cv": folds, "pair": SETTINGS, "propensity_columns": np.array([1])}
+    one, two = (score(X, each, learners, **named) for each in (s, other))
+    assert [each.name for each in one.score.members] == ["ours", "GaussianNB", "linear pair"]
+    design = as_design(one.score.preparation.transform(X))
+    for before, after in zip(one.score.members, two.score.members, strict=True):
+        gaps = [
+            np.abs(a.log_odds(design) - b.log_odds(design)).max()
+            for a, b in zip(before.predictors, after.predictors, strict=True)
+        ]
+        assert gaps[0] < 1e-4
+        assert min(gaps[1:]) > 0.1
+
+
+def test_boosting_gets_categories_as_such_wherever_their_columns_are(rng):
+    X, s = rng.normal(size=(200, 4)), np.arange(200) < 40
+    X[:, 1], X[:, 3] = rng.integers(0, 3, 200), rng.integers(0, 2, 200)
+    sample = Sample(as_design(X), s, None, None, levels=np.array([0, 3, 0, 2]))
+    for columns, categories in ((None, [1, 3]), ([1, 2, 3], [0, 2]), ([0, 3], [1]), ([0, 2], [])):
+        chosen = None if columns is None else np.array(columns)
+        boosted = auto_learners(replace(sample, class_columns=chosen), 0)[1]
+        assert boosted.name == "boosted trees"
+        assert boosted.classifier.categorical_features.tolist() == categories
+
+
+def test_weights_count_where_columns_are_prepared(problem, rng):
+    X, s = problem
+    weights = rng.exponential(size=240)
+    found = score(X, s, [LabelLearner("ours")], weights=weights)
+    np.testing.assert_allclose(found.score.preparation.means, np.average(X, axis=0, weights=weights), rtol=1e-9)
+
+
+def test_the_columns_of_e_are_found_among_the_prepared_columns_of_the_class(rng):
+    X, s = rng.normal(size=(60, 5)), np.arange(60) < 20
+    X[:, 3] = rng.integers(0, 3, 60)
+    X[::7, 4] = np.nan
+    sample = Sample(as_design(X), s, None, None, levels=np.array([0, 0, 0, 3, 0]))
+    for columns, own, places in (
+        # Prepared: numbers, where numbers are missing, and a column for each level but the first.
+        (None, [3, 4], [3, 4, 5, 6]),
+        ([1, 3, 4], [1, 3], [0, 3, 4]),
+        ([2, 4], [4, 0], [1, 2]),
+        ([1, 2], [0, 3], None),
+    ):
+        chosen = np.arange(5) if columns is None else np.array(columns)
+        preparation = Preparation.fit(sample.levels[chosen], X[:, chosen])
+        prepared = as_design(preparation.transform(X[:, chosen]))
+        named = replace(
+            sample, class_columns=None if columns is None else chosen, propensity_columns=np.array(own, dtype=np.intp)
+        )
+        found = label_scores._pair_sample(named, prepared, preparation)
+        assert (None if found is None else found.propensity_columns.tolist()) == places
