@@ -208,6 +208,15 @@ def test_trees_need_rows_and_labels(rng, n, labels, count):
     assert len(auto_learners(replace(sample, design=as_design(sp.csr_array(X))), 0)) == 1
 
 
+@pytest.mark.parametrize(("n", "leaf", "rows"), [(900, 10, None), (10_000, 34, None), (12_000, 24, 5000)])
+def test_leaves_grow_with_the_root_of_the_rows_and_trees_of_many_rows_get_samples(n, leaf, rows):
+    sample = Sample(as_design(np.zeros((n, 2))), np.arange(n) < 40, None, None)
+    _, boosted, trees, _ = auto_learners(sample, 7)
+    options = trees.classifier.get_params()
+    assert (options["min_samples_leaf"], options["bootstrap"], options["max_samples"]) == (leaf, rows is not None, rows)
+    assert boosted.classifier.random_state == options["random_state"] == 7
+
+
 def blocks(X):
     return pytest.importorskip("dask.array").from_array(X, chunks=(70, 3))
 

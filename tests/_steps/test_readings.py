@@ -14,7 +14,7 @@ from propense._maths.double_logistic import shift_class
 from propense._solvers import newton
 from propense._steps.known_prior import shift_to
 from propense._steps.pair_curve import PairSettings, climb_share
-from propense._steps.readings import Bells, Split, fit_bells, fit_split
+from propense._steps.readings import Bells, Split, _thin, fit_bells, fit_split
 
 SETTINGS = PairSettings(1.0, 1.0, lambda risk, start: newton(risk, start, tol=1e-8, max_iter=100), 100)
 T = np.linspace(-8.0, 8.0, 801)
@@ -71,6 +71,21 @@ def test_a_weight_is_that_many_scores(rng):
     weighted = fit_bells(scored(t, s, copies.astype(float)), t)
     repeated = fit_bells(scored(t[repeat], s[repeat]), t[repeat])
     np.testing.assert_allclose(weighted.log_odds(T), repeated.log_odds(T), atol=1e-6)
+
+
+def test_of_many_rows_all_known_classes_count_and_every_kth_other_row_for_k(rng, monkeypatch):
+    t, positive, s = mixture(rng, 20_000)
+    weights, negative = rng.random(20_000) + 0.5, ~positive & (rng.random(20_000) < 0.1)
+    thin = _thin(7, t, s, negative, weights)
+    assert (int(thin[1].sum()), int(thin[2].sum())) == (int(s.sum()), int(negative.sum()))
+    assert len(thin[0]) == s.sum() + negative.sum() + math.ceil((~s & ~negative).sum() / 7)
+    assert thin[3].sum() == pytest.approx(weights.sum(), rel=0.02)
+    whole, fewer = [], []
+    for most, found in ((10**9, whole), (2500, fewer)):
+        monkeypatch.setattr("propense._steps.readings._MOST_ROWS", most)
+        bells = fit_bells(scored(t, s, weights, negative), t)
+        found += [bells.prior, *bells.centres, *bells.widths]
+    np.testing.assert_allclose(fewer, whole, atol=0.05)
 
 
 def test_known_negatives_help_the_bells(rng):

@@ -9,7 +9,8 @@ from pyarrow import csv
 from sklearn.linear_model import LogisticRegression
 
 from clinic import make_clinic
-from propense import PUClassifier
+from propense import Naive, PUClassifier
+from propense._diagnostics.doubts import KINDS
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption, InvalidTable
 from propense.tables import (
@@ -23,7 +24,9 @@ from propense.tables import (
     write_list,
 )
 from propense.tables.promise import add_up, likely_range, too_little_learned
+from propense.tables.review import check_list
 
+ADDED = ["rank", "hidden", "hidden_low", "hidden_high"]
 ASKED = {"id": "patient", "scar_test": False}
 
 
@@ -138,13 +141,25 @@ def test_no_number_is_promised_where_too_little_was_learned(clinic):
         assert listed.column("hidden").null_count == 25
 
 
-@pytest.mark.parametrize("kind", ["few_labels", "labels_per_feature", "unexplained", "halves_disagree", "all_positive"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "few_labels",
+        "labels_per_feature",
+        "unexplained",
+        "memorised",
+        "halves_disagree",
+        "all_positive",
+        "all_labelled",
+    ],
+)
 def test_doubts_about_learning_count_and_those_about_the_split_do_not(kind):
     class Doubted:
         def __init__(self, *kinds):
             self.doubts_ = [type("Doubt", (), {"kind": each}) for each in kinds]
 
     assert too_little_learned(Doubted("collinear", kind))
+    assert kind in KINDS
     assert not too_little_learned(Doubted("collinear", "swapped", "readings_differ", "stray_labels"))
 
 
@@ -171,6 +186,57 @@ def test_the_list_has_the_columns_of_the_table_as_they_were(tmp_path, clinic, fo
 def test_the_naive_method_has_no_list(clinic):
     with pytest.raises(InvalidOption, match="cannot list rows to review"):
         list_rows(fit_table(clinic, "reported", **ASKED, method="naive"))
+
+
+def test_rows_of_equal_chances_stay_in_the_order_of_the_table(found):
+    level = np.round(found.scores.posterior, 1)
+    tied = replace(found, scores=replace(found.scores, posterior=level))
+    rows = np.flatnonzero(~found.labelled)
+    assert list_rows(tied, 60).rows.tolist() == sorted(rows, key=lambda row: (-level[row], row))[:60]
+
+
+def test_the_range_of_each_row_is_listed_with_two_digits(clinic, found):
+    review = list_rows(found, 30)
+    listed = review.take(clinic)
+    assert listed.column("rank").to_pylist() == list(range(1, 31))
+    ends = [listed.column(name).to_numpy() for name in ("hidden_low", "hidden_high")]
+    np.testing.assert_array_equal(ends, found.scores.hidden_range[review.rows].T.round(2))
+    assert (ends[0] <= listed.column("hidden").to_numpy()).all()
+    assert (listed.column("hidden").to_numpy() <= ends[1]).all()
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_list_is_separated_and_marked_as_its_table(tmp_path, clinic, found, separator, mark):
+    names = clinic.column_names
+    lines = [separator.join(names), *(separator.join(str(row[name]) for name in names) for row in clinic.to_pylist())]
+    (tmp_path / "t.csv").write_text(mark + "\n".join(lines) + "\n", encoding="utf-8")
+    source = TableFile(tmp_path / "t.csv")
+    write_list(list_rows(found, 5), source.read(), source, tmp_path / "l.csv")
+    written = (tmp_path / "l.csv").read_text(encoding="utf-8")
+    assert written.startswith("\ufeff") == bool(mark)
+    expected = ";" if separator == ";" else ","
+    header = written.lstrip("\ufeff").splitlines()[0].replace('"', "")
+    assert header == expected.join([*names, *ADDED])
+
+
+def test_a_list_that_could_not_be_written_is_refused_before_the_fit(tmp_path):
+    check_list(PUClassifier, ["age"], tmp_path / "l.csv", "t")
+    with pytest.raises(InvalidOption, match="cannot list rows to review"):
+        check_list(Naive, ["age"], tmp_path / "l.csv", "t")
+    for name in ADDED:
+        with pytest.raises(InvalidTable, match=rf"t has a column '{name}', which the list would add"):
+            check_list(PUClassifier, ["age", name], tmp_path / "l.csv", "t")
+    with pytest.raises(InvalidTable, match=r"l\.xlsx"):
+        check_list(PUClassifier, ["age"], tmp_path / "l.xlsx", "t")
+
+
+def test_no_fewer_than_none_and_no_more_than_all_rows_are_promised():
+    for h in (0.02, 0.98):
+        promise = Promise.of(add_up(np.full(9, h), np.tile([h - 0.02, h + 0.02], (9, 1))))
+        assert (promise.low == 0.0) == (h < 0.5)
+        assert (promise.high == 9.0) == (h > 0.5)
+        assert 0.0 <= promise.low < promise.high <= 9.0
 
 
 def test_new_rows_are_promised_with_a_range_and_fitted_rows_are_not(tmp_path, clinic, found):
