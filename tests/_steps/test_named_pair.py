@@ -14,7 +14,7 @@ from propense._designs import as_design
 from propense._inputs.sample import Sample
 from propense._maths.arrays import to_host
 from propense._solvers import newton
-from propense._steps.named_pair import fit_named
+from propense._steps.named_pair import fit_named, other_columns
 from propense._steps.pair_curve import PairSettings
 
 SETTINGS = PairSettings(2.0, 1.0, lambda risk, start: newton(risk, start, tol=1e-10, max_iter=200), 200)
@@ -40,10 +40,14 @@ def scored(X, s, weights=None, **more):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, weighted):
+@pytest.mark.parametrize("of_class", [[0], [0, 1]], ids=["apart", "shared"])
+def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, of_class, weighted):
+    """Without a column that y and e share, and with one: y then has a slope of its own along it."""
     t, X, _, s, _ = make(rng, 300)
     weights = rng.exponential(size=300) if weighted else np.ones(300)
-    (level, slope), e, found, log_unknown = fit_named(scored(X, s, weights if weighted else None), t, SETTINGS)
+    sample = scored(X, s, weights if weighted else None, class_columns=np.array(of_class))
+    fit = fit_named(sample, t, SETTINGS)
+    e, shared = fit.propensity, len(of_class) - 1
     # Numbers of mean 0 and spread 1; a column for each level but the first.
     numbers = X[:, [1, 3]] - np.average(X[:, [1, 3]], axis=0, weights=weights)
     numbers /= np.sqrt(np.average(numbers**2, axis=0, weights=weights))
@@ -53,15 +57,24 @@ def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, weighted):
     spread = np.average((t - np.average(t, weights=weights)) ** 2, weights=weights)
 
     def loss(theta):
-        chance = expit(theta[0] + theta[1] * t) * expit(theta[2] + V @ theta[3:])
+        theta, slopes = theta[:7], theta[7:]
+        a = theta[0] + theta[1] * t + V[:, :shared] @ slopes
+        chance = expit(a) * expit(theta[2] + V @ theta[3:])
         own = weights @ -np.where(s, np.log(chance), np.log1p(-chance))
-        return own + spread * theta[1] ** 2 + squares @ theta[3:] ** 2 + 0.5 * (theta[2] + means @ theta[3:]) ** 2
+        own += spread * theta[1] ** 2 + squares[:shared] @ slopes**2
+        return own + squares @ theta[3:] ** 2 + 0.5 * (theta[2] + means @ theta[3:]) ** 2
 
-    ours = np.array([level, slope, *e.coef])
-    best = minimize(loss, np.append([0.0, 1.0], np.zeros(5)), method="BFGS", options={"gtol": 1e-7}).x
+    ours = np.array([fit.level, fit.slope, *e.coef, *([] if fit.own is None else fit.own.coef[1:][:1])])
+    start = np.append([0.0, 1.0], np.zeros(5 + shared))
+    best = minimize(loss, start, method="BFGS", options={"gtol": 1e-7}).x
     np.testing.assert_allclose(ours, best, atol=1e-4)
-    assert found.value == pytest.approx(loss(best), rel=1e-8)
-    assert log_unknown == 0.0
+    assert fit.search.value == pytest.approx(loss(best), rel=1e-8)
+    assert fit.log_unknown == 0.0
+    assert (fit.own is None) == (not shared)
+    if fit.own is not None:
+        # Only where y and e share a column, and no level of its own.
+        assert fit.own.coef[1] != 0.0
+        assert not fit.own.coef[[0, 2, 3, 4]].any()
     # And e of any rows is that of these coefficients.
     np.testing.assert_allclose(e.log_odds(as_design(X[:20])), e.coef[0] + V[:20] @ e.coef[1:], atol=1e-9)
 
@@ -70,19 +83,31 @@ def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, weighted):
 def test_the_truth_is_found_with_and_without_known_negatives(rng, known):
     t, X, y, s, b = make(rng, 30_000)
     negative = ~y & (rng.random(30_000) < known) if known else None
-    (level, slope), e, _, log_unknown = fit_named(scored(X, s, negative=negative), t, SETTINGS)
-    assert (level, slope) == pytest.approx((-0.5, 1.5), abs=0.15)
-    assert np.abs(e.log_odds(as_design(X)) - b).mean() < 0.15
-    assert math.exp(log_unknown) == pytest.approx(1.0 - known, abs=0.02)
+    fit = fit_named(scored(X, s, negative=negative), t, SETTINGS)
+    assert (fit.level, fit.slope) == pytest.approx((-0.5, 1.5), abs=0.15)
+    assert np.abs(fit.own.log_odds(as_design(X))).mean() < 0.15
+    assert np.abs(fit.propensity.log_odds(as_design(X)) - b).mean() < 0.15
+    assert math.exp(fit.log_unknown) == pytest.approx(1.0 - known, abs=0.02)
+
+
+def test_what_belongs_to_e_is_taken_out_of_the_score(rng):
+    t, X, _, s, b = make(rng, 30_000)
+    fit = fit_named(scored(X, s), t + 0.5 * b, SETTINGS)
+    a = fit.level + fit.slope * (t + 0.5 * b) + fit.own.log_odds(as_design(X))
+    assert np.abs(a - (1.5 * t - 0.5)).mean() < 0.2
+    assert np.abs(fit.propensity.log_odds(as_design(X)) - b).mean() < 0.2
 
 
 def test_other_columns_do_not_matter(rng):
     t, X, _, s, _ = make(rng, 300)
-    one = fit_named(replace(scored(X, s), class_columns=np.array([0, 1])), t, SETTINGS)
+    one = fit_named(replace(scored(X, s), class_columns=np.arange(4)), t, SETTINGS)
     X[:, 0] = rng.normal(size=300)
     other = fit_named(scored(X, s), t, SETTINGS)
-    assert one[0] == other[0]
-    np.testing.assert_array_equal(one[1].coef, other[1].coef)
+    assert (one.level, one.slope) == (other.level, other.slope)
+    np.testing.assert_array_equal(one.propensity.coef, other.propensity.coef)
+    np.testing.assert_array_equal(one.own.coef, other.own.coef)
+    assert other_columns(scored(X, s)).tolist() == [0]
+    assert other_columns(replace(scored(X, s), class_columns=np.array([1, 2]))).tolist() == []
 
 
 def blocks(X):
@@ -99,6 +124,11 @@ def test_it_is_the_same_wherever_the_rows_are(rng, name):
     design = as_design(ELSEWHERE[name](X))
     score = design.send(t) if name != "sparse" else t
     there = fit_named(replace(scored(X, s), design=design, labelled=design.send(s), levels=None), score, SETTINGS)
-    assert there[0] == pytest.approx(here[0], abs=1e-3)
-    np.testing.assert_allclose(to_host(there[1].log_odds(design)), here[1].log_odds(as_design(X)), atol=1e-3)
-    np.testing.assert_allclose(to_host(here[1].log_odds(design)), here[1].log_odds(as_design(X)), atol=1e-9)
+    assert there.slope == pytest.approx(here.slope, abs=1e-3)
+    dense = as_design(X)
+    np.testing.assert_allclose(to_host(there.propensity.log_odds(design)), here.propensity.log_odds(dense), atol=1e-3)
+    # Only rows in memory are centred: what the levels differ by is in the slopes.
+    y = here.level + here.own.log_odds(dense)
+    np.testing.assert_allclose(there.level + to_host(there.own.log_odds(design)), y, atol=1e-3)
+    for each in (here.propensity, here.own):
+        np.testing.assert_allclose(to_host(each.log_odds(design)), each.log_odds(dense), atol=1e-9)

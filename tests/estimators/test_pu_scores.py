@@ -409,6 +409,47 @@ def test_columns_are_named_for_y_and_e(rng):
     assert np.isfinite(category.predict_propensity(frame.assign(sector=None, age=np.nan))).all()
 
 
+def follow_one_column(seed, learners):
+    """A fit, and the truth: labels follow x₂ far more than anything else, and y does not depend on it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1500, 3))
+    positive = rng.random(1500) < expit(3 * np.abs(X[:, 0]) - 2.2 + X[:, 1])
+    e = expit(4 * X[:, 2])
+    model = PUClassifier(learners=learners, propensity_features=[2], random_state=0)
+    return model.fit(X, positive & (rng.random(1500) < e)), X, positive, e
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_strong_column_of_e_does_not_become_y(seed):
+    model, X, positive, e = follow_one_column(seed, "auto")
+    assert np.corrcoef(model.predict_propensity(X), e)[0, 1] > 0.95
+    assert balanced_accuracy_score(positive, model.oof_posterior_ > model.prior_) > 0.65
+    assert abs(np.corrcoef(model.oof_posterior_, X[:, 2])[0, 1]) < 0.35
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_belongs_to_e_is_taken_out_of_the_score_of_given_learners(seed):
+    model, X, _, e = follow_one_column(seed, NB)
+    assert np.corrcoef(model.predict_propensity(X), e)[0, 1] > 0.95
+
+
+def test_the_share_of_known_negatives_is_the_most_likely_one_for_y_and_e():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(1200, 2))
+    positive = rng.random(1200) < expit(1.5 * (X[:, 0] + X[:, 1] - 0.7))
+    s = positive & (rng.random(1200) < expit(1.5 * (X[:, 0] + X[:, 1]) - 2))
+    negative = ~positive & (rng.random(1200) < 0.6)
+    model = quick().fit(X, s, known_negative=negative)
+    y, e, rest = model.oof_posterior_, model.oof_propensity_, ~s & ~negative
+    shares = np.linspace(0.001, 0.999, 999)[:, np.newaxis]
+    unknown = (1 - y[rest]) * (1 - shares)
+    likelihood = negative.sum() * np.log(shares[:, 0]) + np.log(y[rest] * (1 - e[rest]) + unknown).sum(axis=1)
+    best = unknown[likelihood.argmax()]
+    hidden = 1 - best / (best + y[rest] * (1 - e[rest]))
+    assert model.prior_ == pytest.approx((s.sum() + hidden.sum()) / 1200, abs=5e-4)
+
+
 def test_wrong_columns_are_named_in_the_error(problem, rng):
     X, s = problem
     frame = people(rng)[0].head(300)
@@ -433,8 +474,7 @@ def test_missing_numbers_are_learned_from(rng):
     s = positive & (rng.random(600) < 0.5)
     for learners in ("auto", NB):
         assert roc_auc_score(positive, quick(learners=learners).fit(X, s).oof_posterior_) > 0.8
-    with pytest.raises(InvalidFeatures, match="NaN"):
-        quick(learners="linear").fit(X, s)
+    assert roc_auc_score(positive, quick(learners="linear").fit(X, s).predict_proba(X)[:, 1]) > 0.8
 
 
 @pytest.mark.parametrize(("learners", "cells"), [("auto", 3), (NB, 0), (NB, 1)])

@@ -343,6 +343,30 @@ def test_a_forged_propensity_over_named_columns_gives_one_clear_error(named, nam
         build_model(description)
 
 
+OWN = {
+    "a column that is not there": (at("own", "columns")(np.array([0, 7])), "names columns that are not there"),
+    "too few coefficients": (at("own", "coef")(lambda coef: coef[1:]), "does not have"),
+    "no preparation": (without("own", "preparation"), "slopes of y that do not belong to a label score"),
+    "not a table": (lambda facts: {**facts, "own": 3}, "own of PUClassifier is not valid"),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_forged_slopes_of_y_give_one_clear_error(named, name):
+    description = describe_model(named)
+    forge, message = OWN[name]
+    description["fitted"] = forge(copy.deepcopy(description["fitted"]))
+    with pytest.raises(ModelFileError, match=message):
+        build_model(description)
+
+
+def test_slopes_of_y_without_a_score_are_refused(named, small):
+    description = describe_model(small)
+    description["fitted"]["own"] = describe_model(named)["fitted"]["own"]
+    with pytest.raises(ModelFileError, match="slopes of y that do not belong to a label score"):
+        build_model(description)
+
+
 @pytest.mark.parametrize("name", ["classes", "features", "not a list", "no classifier"])
 def test_classifiers_for_other_rows_are_refused(small, numbers, labels, name):
     other = {

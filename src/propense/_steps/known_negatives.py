@@ -61,7 +61,7 @@ def best_log_unknown(sample: Sample, a: Any, b: Any) -> float:
 
     Maximises N·log d + Σ log(y(1−e) + (1−y)(1−d)) over the rows of unknown class, a concave function of d.
     """
-    if sample.is_complete:
+    if sample.negative is None or sample.is_complete:
         return 0.0
     known, rest = sample.weight_of(sample.negative), sample.unlabelled
     # The log-odds of h if no negative is known: 1 − t = σ(log(1−d) − hidden) if a share 1 − d of them is left.

@@ -32,6 +32,7 @@ from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, f
 from propense.errors import InvalidOption
 
 __all__ = [
+    "BOOSTED",
     "LabelLearner",
     "LabelScore",
     "Member",

@@ -1,4 +1,8 @@
-"""y along a label score beside an e of its own over named columns."""
+"""y along a label score and an e of its own over named columns, fitted together.
+
+A label score contains e: labels are frequent where y is high or e is. So y has slopes of its own over the named columns
+that it may depend on, which take out of the score what belongs to e.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +21,7 @@ from propense._steps.known_negatives import minimise
 from propense._steps.pair_curve import PairSettings
 from propense._steps.predictors import from_dense_rows
 
-__all__ = ["NamedPredictor", "fit_named"]
+__all__ = ["NamedFit", "NamedPredictor", "fit_named", "other_columns"]
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,27 @@ class NamedPredictor:
         return np.asarray(as_design(self.preparation.transform(features)).matvec(self.coef))
 
 
-def fit_named(
-    sample: Sample, t: Any, settings: PairSettings
-) -> tuple[tuple[float, float], NamedPredictor, Solution, float]:
-    """y = σ(level + slope·t) and e over the named columns, together: level and slope, e, the search and log(1 − d)."""
+@dataclass(frozen=True)
+class NamedFit:
+    """y = σ(level + slope·t + own) and e, with `own` linear in the named columns that y may depend on, if any."""
+
+    level: float
+    slope: float
+    own: NamedPredictor | None
+    propensity: NamedPredictor
+    search: Solution
+    log_unknown: float
+
+
+def other_columns(sample: Sample) -> Index:
+    """The columns that y may depend on and e may not."""
+    assert sample.propensity_columns is not None
+    columns = np.arange(sample.design.shape[1] - 1) if sample.class_columns is None else sample.class_columns
+    return np.setdiff1d(columns, sample.propensity_columns)
+
+
+def fit_named(sample: Sample, t: Any, settings: PairSettings) -> NamedFit:
+    """y along t and e over the named columns, together."""
     columns = sample.propensity_columns
     assert columns is not None
     part, preparation = sample.design.columns(columns), None
@@ -50,23 +71,29 @@ def fit_named(
     features = part.features if preparation is None else preparation.transform(part.features)
     design = as_design(_beside(features, t[:, np.newaxis]))
     means, squares = column_scales(design, sample.weights)
+    sources = columns if preparation is None else columns[preparation.sources]
+    shared = np.ones(len(sources), dtype=bool)
+    if sample.class_columns is not None:
+        shared = np.isin(sources, sample.class_columns)
+    of_class = np.append(0, 1 + np.flatnonzero(shared))
     risk = PairRisk(
         design,
         sample.labelled,
-        class_columns=np.array([0], dtype=np.intp),
+        class_columns=of_class,
         columns=np.arange(1, design.shape[1] - 1, dtype=np.intp),
         weights=sample.weights,
-        ridge=settings.ridge * squares[:1],
+        ridge=settings.ridge * squares[of_class],
         propensity_ridge=settings.ridge * squares[1:],
         level=np.append(1.0, means),
     )
-    own = replace(sample, design=design, propensity_columns=None, levels=None, class_columns=None)
-    start = np.zeros(1 + design.shape[1])
+    along = replace(sample, design=design, propensity_columns=None, levels=None, class_columns=None)
+    start = np.zeros(len(of_class) + design.shape[1])
     start[1] = 1.0
-    found, log_unknown = minimise(own, risk, start, settings.solve)
+    found, log_unknown = minimise(along, risk, start, settings.solve)
     beta, gamma = risk.split(found.coef)
-    coef = np.append(gamma[0], gamma[2:])
-    return (float(beta[0]), float(beta[1])), NamedPredictor(columns, preparation, coef), found, log_unknown
+    own = NamedPredictor(columns, preparation, np.append(0.0, beta[2:])) if shared.any() else None
+    propensity = NamedPredictor(columns, preparation, np.append(gamma[0], gamma[2:]))
+    return NamedFit(float(beta[0]), float(beta[1]), own, propensity, found, log_unknown)
 
 
 def _beside(features: Any, t: Any) -> Any:

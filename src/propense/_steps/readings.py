@@ -15,7 +15,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from propense._designs import Design, as_design
+from propense._designs import Design, Predictor, as_design
 from propense._diagnostics.diagnosis import WIDER
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows, Vector, namespace
@@ -192,12 +192,19 @@ def fit_split(sample: Sample, t: Rows, settings: PairSettings, share: float | No
 
 @dataclass(frozen=True)
 class ScorePredictor:
-    """y, or e, of a row as a function of its label score."""
+    """y, or e, of a row as a function of its label score; `own` is added to the log-odds of y."""
 
     score: LabelScore
     split: Split
     of_class: bool
+    own: Predictor | None = None
 
     def log_odds(self, design: Design) -> Rows:
-        t = self.score.of(design)
-        return self.split.posterior(t) if self.of_class else self.split.propensity(t)
+        return self.along(self.score.of(design), design)
+
+    def along(self, t: Rows, design: Design) -> Rows:
+        """The log-odds of rows whose score is known."""
+        if not self.of_class:
+            return self.split.propensity(t)
+        a = self.split.posterior(t)
+        return a if self.own is None else a + self.own.log_odds(design)

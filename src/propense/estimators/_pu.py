@@ -1,6 +1,7 @@
 """PUClassifier: the estimator to reach for first."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -18,11 +19,18 @@ from propense._maths.arrays import Rows, as_float, namespace
 from propense._maths.double_logistic import hidden_log_odds, shift_class
 from propense._maths.logistic import log_odds_of_log, logit, sigmoid, softplus
 from propense._solvers import SOLVERS
-from propense._steps.known_negatives import fit_complete
+from propense._steps.known_negatives import best_log_unknown, fit_complete
 from propense._steps.known_prior import ShiftedPredictor, shift_to
-from propense._steps.label_scores import ScoredRows, auto_learners, fit_label_score, given_learners, learnable
+from propense._steps.label_scores import (
+    BOOSTED,
+    ScoredRows,
+    auto_learners,
+    fit_label_score,
+    given_learners,
+    learnable,
+)
 from propense._steps.learners import Learner
-from propense._steps.named_pair import fit_named
+from propense._steps.named_pair import fit_named, other_columns
 from propense._steps.pair_curve import (
     PairCurve,
     PairSettings,
@@ -71,7 +79,8 @@ class PUClassifier(BasePUClassifier):
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
         The columns that e may depend on; an empty list makes e constant. Naming them adds what labels cannot show: y
-        and e are then fitted together, y along the score and e over these columns, and no reading is needed.
+        and e are then fitted together, y along the score and e over these columns, and no reading is needed. Twice the
+        fits of learners are needed where relations are curved.
     prior : float or (float, float), default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere. y is moved to meet it.
     decision : {"posterior", "balanced"}, default="balanced"
@@ -250,7 +259,7 @@ class PUClassifier(BasePUClassifier):
         else:
             t = y.score.of(design)
             named = not isinstance(e, ScorePredictor)
-            a, b = y.split.posterior(t), e.log_odds(design) if named else y.split.propensity(t)
+            a, b = y.along(t, design), e.log_odds(design) if named else y.split.propensity(t)
             if self.diagnosis_.labelling != "complete":
                 ends = _around(a, b) if named else y.split.hidden_range(t)
         return (a, b, ends) if shift is None else (*shift_class(a, b, shift), _moved(ends, a, b, shift))
@@ -295,20 +304,23 @@ class PUClassifier(BasePUClassifier):
         """Label scores from every learner, then y and e along them."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sample = learnable(sample, self.cv)
-        learners = auto_learners(sample, seed) if isinstance(self.learners, str) else given_learners(self.learners)
+        auto = isinstance(self.learners, str)
+        learners = auto_learners(sample, seed) if auto else given_learners(self.learners)
         # If both kinds of columns were named, a pair has nothing to add.
         both = self.class_features is not None and self.propensity_features is not None
         pair = None if sample.is_complete or both else self._settings()
-        scored = fit_label_score(
-            sample, learners, cv=self.cv, n_jobs=self.n_jobs, seed=seed, pair=pair, progress=self._progress
-        )
+        score = partial(fit_label_score, cv=self.cv, n_jobs=self.n_jobs, seed=seed, progress=self._progress)
+        scored = score(sample, learners, pair=pair)
         if sample.is_complete:
             model = self._complete_scores(sample, scored)
         elif sample.propensity_columns is not None and len(sample.propensity_columns):
-            model = self._named_scores(sample, scored)
+            others = None
+            if auto and BOOSTED in scored.learned:
+                # Curved learners mix y and e: those of the columns that e does not depend on cannot.
+                others = self._without_named(sample, seed, score)
+            model = self._named_scores(sample, scored, others)
         else:
             model = self._split_scores(sample, scored)
-        auto = isinstance(self.learners, str)
         return replace(model, doubts=doubt_of(few_rows, sample.design.shape[0]) if auto else ())
 
     def _split_scores(self, sample: Sample, scored: ScoredRows) -> Model:
@@ -318,10 +330,12 @@ class PUClassifier(BasePUClassifier):
         split, curve = fit_split(sample, t, self._settings(), 0.0 if constant and self.share is None else self.share)
         a, b = split.posterior(t), split.propensity(t)
         pair: tuple[Predictor, Predictor] = ScorePredictor(score, split, True), ScorePredictor(score, split, False)
-        priors = {
-            name: sample.share_positive(each.posterior(t), each.propensity(t), curve.log_unknown)
-            for name, each in {**split.readings, "shared": split}.items()
-        }
+        priors, log_unknown = {}, 0.0
+        for name, each in {**split.readings, "shared": split}.items():
+            pair_of = each.posterior(t), each.propensity(t)
+            # The share of known negatives depends on how many negatives a reading finds; the last one is of y and e.
+            log_unknown = best_log_unknown(sample, *pair_of)
+            priors[name] = sample.share_positive(*pair_of, log_unknown)
         priors.setdefault("bells", priors["climb"])
         low, high = widened([priors[name] for name in split.readings], sample.mean(sample.labelled))
         low, high = min(low, priors["shared"]), max(high, priors["shared"])
@@ -332,7 +346,7 @@ class PUClassifier(BasePUClassifier):
                 n_iter=max(curve.free.n_iter, 1),
                 converged=curve.converged,
                 risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
-                log_unknown=curve.log_unknown,
+                log_unknown=log_unknown,
                 rows=OutOfFold(a, b, split.hidden_range(t)),
                 kept={
                     "diagnosis_": Diagnosis(
@@ -350,16 +364,30 @@ class PUClassifier(BasePUClassifier):
             ),
         )
 
-    def _named_scores(self, sample: Sample, scored: ScoredRows) -> Model:
-        """y along the label scores, e over the columns that were named for it."""
-        (level, slope), propensity, found, log_unknown = fit_named(sample, scored.t, self._settings())
-        split = Split(level, slope, 1.0, 0.0, None)
-        a, b = split.posterior(scored.t), sample.log_odds(propensity)
+    def _without_named(self, sample: Sample, seed: int, score: Callable[..., ScoredRows]) -> ScoredRows | None:
+        """Label scores from the columns that were not named for e; None if there are none, or y may use no others."""
+        columns = other_columns(sample)
+        if not len(columns) or (sample.class_columns is not None and len(columns) == len(sample.class_columns)):
+            return None
+        rest = replace(sample, class_columns=columns)
+        return score(rest, auto_learners(rest, seed), pair=None)
+
+    def _named_scores(self, sample: Sample, scored: ScoredRows, others: ScoredRows | None) -> Model:
+        """y along the label scores that explain the labels better, e over the columns that were named for it."""
+        named = fit_named(sample, scored.t, self._settings())
+        if others is not None:
+            second = fit_named(sample, others.t, self._settings())
+            if second.search.value < named.search.value:
+                named, scored = second, others
+        found, log_unknown, propensity = named.search, named.log_unknown, named.propensity
+        split = Split(named.level, named.slope, 1.0, 0.0, None)
+        posterior = ScorePredictor(scored.score, split, True, named.own)
+        a, b = posterior.along(scored.t, sample.design), sample.log_odds(propensity)
         prior = sample.share_positive(a, b, log_unknown)
         low, high = widened([prior], sample.mean(sample.labelled))
         facts = Diagnosis(0.0, 0.0, 0.0, 0.0, dict.fromkeys(SCORE_READINGS, prior), math.nan, low, high, scored.learned)
         model = Model(
-            ScorePredictor(scored.score, split, True),
+            posterior,
             propensity,
             n_iter=max(found.n_iter, 1),
             converged=found.converged,

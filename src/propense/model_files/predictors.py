@@ -25,6 +25,7 @@ PREDICTORS = ("posterior", "propensity")
 OPTIONAL: dict[str, Check] = {
     "score": lambda value, p: isinstance(value, dict),
     "split": lambda value, p: isinstance(value, dict),
+    "own": lambda value, p: isinstance(value, dict),
     "shift": is_real,
 }
 # What stands for a predictor that follows the label score.
@@ -47,6 +48,8 @@ def describe_predictors(posterior: Predictor, propensity: Predictor, where: str)
             raise ModelFileError(f"y and e of {where} follow two label scores, which cannot be saved")
         facts["score"] = describe_score(scored[0].score, where)
         facts["split"] = describe_split(scored[0].split)
+        if scored[0].own is not None:
+            facts["own"] = _describe(scored[0].own, "posterior", where)
     return {**facts, **{name: _describe(each, name, where) for name, each in pair.items()}}
 
 
@@ -72,8 +75,13 @@ def build_predictors(
         raise ModelFileError(f"{what} has a label score that it does not use, or uses one that it lacks")
     if scored:
         score, split = build_score(facts["score"], p, levels, what), build_split(facts["split"], what)
+    own = None
+    if "own" in facts:
+        if scored != ["posterior"] or "preparation" not in facts["own"]:
+            raise ModelFileError(f"{what} has slopes of y that do not belong to a label score")
+        own = _build_named(f"the posterior of {what}", facts["own"], p, levels)
     pair = [
-        ScorePredictor(score, split, name == "posterior")
+        ScorePredictor(score, split, name == "posterior", own)
         if name in scored
         else _build(f"the {name} of {what}", facts[name], p, levels, name)
         for name in PREDICTORS
