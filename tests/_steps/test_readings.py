@@ -14,7 +14,7 @@ from propense._maths.double_logistic import shift_class
 from propense._solvers import newton
 from propense._steps.known_prior import shift_to
 from propense._steps.pair_curve import PairSettings, climb_share
-from propense._steps.readings import Bells, Split, _thin, fit_bells, fit_split
+from propense._steps.readings import Bells, ScorePredictor, Split, _thin, fit_bells, fit_split
 
 SETTINGS = PairSettings(1.0, 1.0, lambda risk, start: newton(risk, start, tol=1e-8, max_iter=100), 100)
 T = np.linspace(-8.0, 8.0, 801)
@@ -125,6 +125,17 @@ def test_a_split_multiplies_to_the_chance_of_a_label(name):
     assert not np.isnan(np.stack([a, b])).any()
 
 
+def test_a_predictor_of_y_is_the_posterior_along_the_score_and_one_of_e_the_propensity():
+    class Column:
+        def of(self, design):
+            return design.features[:, 0]
+
+    design, split = as_design(T[:, np.newaxis]), SPLITS["both"]
+    y, e = (ScorePredictor(Column(), split, of_class).log_odds(design) for of_class in (True, False))
+    np.testing.assert_array_equal(y, split.posterior(T))
+    np.testing.assert_array_equal(e, split.propensity(T))
+
+
 @pytest.mark.parametrize("name", ["both", "climb", "flat", "high"])
 def test_the_range_of_h_holds_every_reading(name):
     split = SPLITS[name]
@@ -162,6 +173,30 @@ def test_a_given_share_is_the_climb_alone(rng, share):
     chance = np.exp(split.label_log_chance(t))
     for rows in (np.ones(3000, dtype=bool), t > np.median(t)):
         assert chance[rows].mean() == pytest.approx(s[rows].mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("share", [None, 0.4])
+def test_a_curve_that_falls_along_the_score_is_no_curve(rng, share):
+    t, _, s = mixture(rng, 500)
+    split, _ = fit_split(scored(-t, s), -t, SETTINGS, share)
+    assert split.slope == 0.0
+    np.testing.assert_allclose(np.exp(split.label_log_chance(T)), s.mean(), rtol=1e-9)
+    assert np.ptp(split.posterior(T)) == 0.0
+
+
+def test_a_split_along_a_score_does_not_depend_on_the_columns_the_score_is_made_of(rng):
+    t, _, s = mixture(rng, 400)
+    wide = Sample(
+        as_design(rng.normal(size=(400, 3))),
+        s,
+        None,
+        None,
+        class_columns=np.array([1, 2]),
+        propensity_columns=np.array([0]),
+        levels=np.array([0, 2, 0]),
+    )
+    one, other = (fit_split(each, t, SETTINGS, None)[0] for each in (wide, scored(t, s)))
+    assert one == other
 
 
 @pytest.mark.parametrize("prior", [0.15, 0.3, 0.7, 0.999])
