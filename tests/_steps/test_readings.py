@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 from scipy.stats import norm
 
@@ -51,6 +52,26 @@ def test_bells_that_made_the_scores_are_found(rng, monkeypatch):
     assert found.prior == pytest.approx(positive.mean(), abs=0.01)
     np.testing.assert_allclose(found.centres, (1.4, -0.6), atol=0.03)
     np.testing.assert_allclose(found.widths, (0.7, 0.8), atol=0.03)
+
+
+def test_bells_are_the_most_likely_ones_with_penalties_on_widths_and_on_e(rng):
+    """50 rows of half the variance for each width, and e = σ(g₀ + g₁t) with ½(g₀² + 3√n·g₁²)."""
+    t, _, s = mixture(rng, 500)
+    weights = rng.random(500) + 0.5
+    total = weights.sum()
+    spread = np.average((t - np.average(t, weights=weights)) ** 2, weights=weights)
+
+    def loss(theta):
+        prior, widths, e = expit(theta[0]), np.exp(theta[3:5]), expit(theta[5] + theta[6] * t)
+        high, low = (norm.pdf(t, *each) for each in zip(theta[1:3], widths, strict=True))
+        chance = np.where(s, prior * high * e, prior * high * (1 - e) + (1 - prior) * low)
+        penalty = 25.0 * (2 * theta[3:5] + 0.5 * spread / widths**2).sum()
+        return penalty - weights @ np.log(chance) + 0.5 * (theta[5] ** 2 + 3 * math.sqrt(total) * theta[6] ** 2)
+
+    found = fit_bells(scored(t, s, weights), t)
+    ours = np.array([logit(found.prior), *found.centres, *np.log(found.widths)])
+    best = minimize(loss, [*ours, 0.0, 0.0], method="BFGS", options={"gtol": 1e-4}).x
+    np.testing.assert_allclose(ours, best[:5], atol=1e-3)
 
 
 @pytest.mark.parametrize("name", BELLS)
