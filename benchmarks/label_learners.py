@@ -2,7 +2,7 @@
 
 The area under the curve of the true class, over the rows of fit, of the scores out of fold of each learner, of their
 mean with equal weights, and with the weights that predict the labels best. Data and labelling as in
-`benchmarks/review_lists.py --paper`.
+`benchmarks/review_lists.py --paper`; worlds with too few rows or labels for trees are left out.
 """
 
 import argparse
@@ -23,31 +23,28 @@ LEARNERS = (LOGISTIC, BOOSTED, TREES)
 COLUMNS = (*LEARNERS, "equal weights", "weights that fit the labels")
 
 
-def scores(X: Rows, labelled: Mask, seed: int) -> NDArray[np.float64]:
-    """The score of every row by each learner alone, of mean 0 and spread 1; a column each."""
+def scores(X: Rows, labelled: Mask, seed: int) -> NDArray[np.float64] | None:
+    """The score of every row by each learner alone, of mean 0 and spread 1, a column each; None without trees."""
     sample = Sample(as_design(X), labelled, None, None)
     learners = {each.name: each for each in auto_learners(sample, seed)}
-    # A learner that is left out because the table is small scores no row.
-    found = [
-        fit_label_score(sample, [learners[name]], cv=5, n_jobs=None, seed=seed, pair=None).t
-        for name in LEARNERS
-        if name in learners
-    ]
-    return np.column_stack([*found, *[np.full(len(X), np.nan)] * (len(LEARNERS) - len(found))])
+    if not learners.keys() >= {*LEARNERS}:
+        return None
+    return np.column_stack(
+        [fit_label_score(sample, [learners[name]], cv=5, n_jobs=None, seed=seed, pair=None).t for name in LEARNERS]
+    )
 
 
 def areas(t: NDArray[np.float64], positive: Mask, labelled: Mask) -> list[float]:
     """The areas of `COLUMNS`."""
-    known = t[:, ~np.isnan(t[0])]
-    best = LogisticRegression(C=1e4).fit(known, labelled).decision_function(known)
-    alone = [roc_auc_score(positive, each) if not np.isnan(each[0]) else np.nan for each in t.T]
-    return [*alone, *(float(roc_auc_score(positive, each)) for each in (known.mean(axis=1), best))]
+    best = LogisticRegression(C=1e4).fit(t, labelled).decision_function(t)
+    return [float(roc_auc_score(positive, each)) for each in (*t.T, t.mean(axis=1), best)]
 
 
 def measure(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> list[float]:
     """The areas in one world."""
     labelled = draw(name, X, positive, mechanism, seed)
-    return areas(scores(X, labelled, seed), positive, labelled)
+    t = scores(X, labelled, seed)
+    return [np.nan] * len(COLUMNS) if t is None else areas(t, positive, labelled)
 
 
 def main() -> None:

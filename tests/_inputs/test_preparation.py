@@ -77,3 +77,19 @@ def test_a_number_that_is_missing_everywhere_has_no_effect(rng):
     prepared = Preparation.fit(counts, matrix).transform(matrix)
     assert np.isfinite(prepared).all()
     assert (np.ptp(prepared, axis=0) == 0).sum() == 2
+
+
+def test_a_feature_depends_on_its_source_alone(rng):
+    counts = np.array([3, 0, 2, 0, 4])
+    matrix = np.column_stack([rng.integers(0, each, 80) if each else rng.normal(size=80) for each in counts])
+    matrix[::5, 3] = np.nan
+    ours = Preparation.fit(counts, matrix)
+    before = ours.transform(matrix)
+    assert ours.sources.shape == (before.shape[1],)
+    for column, count in enumerate(counts):
+        moved = matrix.copy()
+        moved[:, column] = (
+            (matrix[:, column] + 1) % count if count else np.where(np.isnan(matrix[:, column]), 1, np.nan)
+        )
+        changed = (ours.transform(moved) != before).any(axis=0)
+        np.testing.assert_array_equal(changed, ours.sources == column)

@@ -13,8 +13,9 @@ from propense._designs import as_design
 from propense._inputs.sample import Sample
 from propense._maths.double_logistic import shift_class
 from propense._solvers import newton
-from propense._steps.known_prior import shift_to
+from propense._steps.known_prior import ShiftedPredictor, shift_to
 from propense._steps.pair_curve import PairSettings, climb_share
+from propense._steps.predictors import LogisticPredictor
 from propense._steps.readings import Bells, ScorePredictor, Split, _thin, fit_bells, fit_split
 
 SETTINGS = PairSettings(1.0, 1.0, lambda risk, start: newton(risk, start, tol=1e-8, max_iter=100), 100)
@@ -236,6 +237,16 @@ def test_a_shift_meets_the_prior_and_leaves_the_labels_alone(rng, prior, known):
     np.testing.assert_allclose(log_expit(moved[0]) + log_expit(moved[1]), log_expit(a) + log_expit(b), atol=1e-9)
     assert (np.diff(moved[0][np.argsort(t)]) >= 0).all()
     assert shift_to(sample.share_positive(a, b, log_unknown), sample, a, b, log_unknown) == pytest.approx(0.0, abs=1e-8)
+
+
+def test_predictors_that_are_shifted_move_y_and_leave_the_chance_of_a_label():
+    design = as_design(T[:, np.newaxis])
+    pair = LogisticPredictor(np.array([-0.5, 1.5])), LogisticPredictor(np.array([0.3, -0.4]))
+    a, b = (ShiftedPredictor(*pair, 0.7, of_class).log_odds(design) for of_class in (True, False))
+    plain = [each.log_odds(design) for each in pair]
+    np.testing.assert_allclose(log_expit(a) + log_expit(b), log_expit(plain[0]) + log_expit(plain[1]), atol=1e-9)
+    assert (a > plain[0]).all()
+    assert (b < plain[1]).all()
 
 
 def test_fewer_positives_than_labels_cannot_be_met(rng):
