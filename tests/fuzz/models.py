@@ -8,6 +8,7 @@ import warnings
 import zipfile
 import zlib
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +33,8 @@ from clinic import make_clinic
 from fuzz.case import Case, command
 from fuzz.damage import damaged, mutated, pick, with_odd_number
 from propense import JERM, SAREM, TM, Naive, PGLin, PUClassifier, load, save
+from propense._steps.label_scores import Member
+from propense._steps.small_trees import TreePredictor
 from propense.errors import PropenseError
 from propense.model_files import inspect
 from propense.tables import TableFile, TableModel, fit_table, score_file
@@ -121,7 +124,18 @@ def _of_arrays():
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [_saved(model.fit(_ROWS, _LABELS)) for model in models]
+        fitted = [model.fit(_ROWS, _LABELS) for model in models]
+        return [_saved(model) for model in (*fitted, _with_tables(PUClassifier(cv=2).fit(_ROWS, _LABELS)))]
+
+
+def _with_tables(model):
+    """The model with trees in tables, as those of a Dask array are."""
+    rng, shape = np.random.default_rng(1), (4, 3)
+    trees = TreePredictor(0.5, rng.integers(0, _ROWS.shape[1], shape), rng.normal(size=shape), rng.normal(size=(4, 8)))
+    member = Member("boosted trees", True, (trees, trees))
+    score = replace(model._posterior.score, members=(member,), weights=np.ones(1), preparation=None)
+    model._posterior, model._propensity = (replace(each, score=score) for each in (model._posterior, model._propensity))
+    return model
 
 
 def _classifiers():

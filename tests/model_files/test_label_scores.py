@@ -4,6 +4,7 @@ import copy
 import datetime as dt
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from sklearn.model_selection import KFold
 
 from command import call
 from propense import PUClassifier, load, save
+from propense._steps.label_scores import Member
+from propense._steps.small_trees import TreePredictor
 from propense.errors import MissingExtra, ModelFileError
 from propense.model_files import foreign, inspect
 from propense.model_files.codec import build_model, describe_model
@@ -314,6 +317,72 @@ def test_forged_values_give_one_clear_error(small, watched, name):
 
 def test_what_is_forged_is_fine_before(small, frame):
     assert_same(small, build_model(describe_model(small)), frame)
+
+
+@pytest.fixture(scope="module")
+def tabled(numbers, labels):
+    """A model whose trees are tables, as those of a Dask array are."""
+    model = PUClassifier(learners=[LogisticRegression()], cv=2, random_state=0).fit(numbers, labels)
+    rng, score = np.random.default_rng(1), model._posterior.score
+    features, thresholds = (
+        rng.integers(0, 3, (4, 3)),
+        np.where(rng.random((4, 3)) < 0.2, -np.inf, rng.normal(size=(4, 3))),
+    )
+    trees = TreePredictor(-0.5, features, thresholds, rng.normal(size=(4, 8)))
+    score = replace(score, members=(Member("boosted trees", True, (trees, trees)),), preparation=None)
+    model._posterior, model._propensity = (replace(each, score=score) for each in (model._posterior, model._propensity))
+    return model
+
+
+def test_trees_in_tables_come_back_to_the_bit(tabled, numbers, tmp_path):
+    again = kept(tabled, tmp_path)
+    assert np.unique(tabled.predict_proba(numbers)).size > 10
+    assert_same(tabled, again, numbers)
+
+
+TREES = (SCORE, "members", 0, "trees")
+FORGED_TREES = {
+    "no trees": at(*TREES)([]),
+    "trees that are a number": at(*TREES)(1.0),
+    "a tree that is a number": at(*TREES, 0)(1.0),
+    "no values": without(*TREES, 0, "values"),
+    "more": at(*TREES, 0)(lambda facts: {**facts, "more": 1.0}),
+    "a column that is not there": at(*TREES, 0, "features")(spoilt(3)),
+    "a negative column": at(*TREES, 0, "features")(spoilt(-1)),
+    "columns that are fractions": at(*TREES, 0, "features")(lambda features: features + 0.5),
+    "one list of columns": at(*TREES, 0, "features")(np.zeros(3, dtype=np.int64)),
+    "a question too many": at(*TREES, 0, "features")(np.zeros((4, 4), dtype=np.int64)),
+    "questions without end": at(*TREES, 0, "features")(np.zeros((4, 60), dtype=np.int64)),
+    "a threshold too few": at(*TREES, 0, "thresholds")(lambda thresholds: thresholds[:, 1:]),
+    "a threshold that is no number": at(*TREES, 0, "thresholds")(spoilt(np.nan)),
+    "thresholds in words": at(*TREES, 0, "thresholds")("low"),
+    "a tree too few": at(*TREES, 0, "values")(lambda values: values[1:]),
+    "a cell too few": at(*TREES, 0, "values")(lambda values: values[:, 1:]),
+    "a value that is no number": at(*TREES, 0, "values")(spoilt(np.nan)),
+    "an infinite value": at(*TREES, 0, "values")(spoilt(np.inf)),
+    "an infinite start": at(*TREES, 0, "start")(-np.inf),
+    "a start in words": at(*TREES, 0, "start")("0"),
+    "a line break in what is missing": at("diagnosis_", "missing")("nothing\nat all"),
+    "colours in what is missing": at("diagnosis_", "missing")("\x1b[31m"),
+    "a book of what is missing": at("diagnosis_", "missing")("x" * 10**4),
+    "a number for what is missing": at("diagnosis_", "missing")(1.0),
+}
+
+
+@pytest.mark.parametrize("name", FORGED_TREES)
+def test_forged_trees_give_one_clear_error(tabled, watched, name):
+    description = describe_model(tabled)
+    facts = copy.deepcopy(description["fitted"])
+    description["fitted"] = FORGED_TREES[name](facts)
+    with watched(), pytest.raises(ModelFileError) as raised:
+        build_model(description)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_of_before_says_nothing_of_what_is_missing(tabled, numbers):
+    description = describe_model(tabled)
+    del description["fitted"]["diagnosis_"]["missing"]
+    assert_same(tabled, build_model(description), numbers)
 
 
 NAMED = {

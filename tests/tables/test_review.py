@@ -285,6 +285,15 @@ def test_what_was_learned_is_said_in_words(found, linear):
     assert "learned best by" not in words
 
 
+def test_what_could_not_learn_is_said_in_words(linear, monkeypatch):
+    diagnosis = replace(linear.estimator.diagnosis_, missing="X is a tensor. Pass a NumPy array to add trees")
+    monkeypatch.setattr(linear.estimator, "diagnosis_", diagnosis)
+    assert (
+        "Only logistic regression learned the labels, and no curves: X is a tensor. Pass a NumPy array to add trees."
+        in (describe_learning(linear))
+    )
+
+
 def test_what_was_known_is_said_in_words(clinic):
     asked = {**ASKED, "learners": "linear"}
     words = " ".join(describe_learning(fit_table(clinic, "reported", **asked, prior=(0.4, 0.45))))

@@ -21,6 +21,8 @@ STRONG = 10.0
 _HIGH = 0.5**0.25
 # A correlation below this counts as falling.
 _FALLING = -0.3
+# The most characters of a sentence in a model file.
+_LONGEST = 300
 
 _FOUND = {
     "own features": "Labelling seems to depend on the features, in a different way from the class.",
@@ -65,6 +67,8 @@ class Diagnosis:
     learners : dict of str to float
         What the label scores come from: for each learner, the chance that it scores a labelled row above an unlabelled
         one, measured on rows it has not seen. Empty for a linear fit.
+    missing : str
+        Why trees are not among the learners, and the way out, if that is because of where X lives. Empty otherwise.
     """
 
     height: float
@@ -76,13 +80,16 @@ class Diagnosis:
     low: float = math.nan
     high: float = math.nan
     learners: dict[str, float] = field(default_factory=dict)
+    missing: str = ""
 
     @staticmethod
     def is_valid(facts: Any) -> bool:
         """Whether these are the numbers of a diagnosis, as a model file holds them; the stability may be unknown."""
         if not isinstance(facts, dict) or facts.keys() != Diagnosis.__dataclass_fields__.keys():
             return False
-        priors, learners = facts["priors"], facts["learners"]
+        priors, learners, missing = facts["priors"], facts["learners"], facts["missing"]
+        if not isinstance(missing, str) or len(missing) > _LONGEST or not missing.isprintable():
+            return False
         if not isinstance(priors, dict) or not isinstance(learners, dict):
             return False
         if priors.keys() != set(SCORE_READINGS if learners else READINGS):
@@ -110,6 +117,11 @@ class Diagnosis:
     def pattern(self) -> str:
         """The pattern of the labels as a sentence."""
         return _FOUND[self.labelling]
+
+    @property
+    def only_logistic(self) -> str:
+        """What was not learned, why, and the way out, as a sentence; empty if nothing is missing."""
+        return f"Only logistic regression learned the labels, and no curves: {self.missing}." if self.missing else ""
 
     def details(self) -> str:
         """Every number, with what it means."""
@@ -165,6 +177,8 @@ priors: share of positive rows under each assumption."""
             beside = f"; averaged with it: {', '.join(rest)}" if rest else ""
             article = "a " if best == "linear pair" else ""
             lines.append(f"The labels were learned best by {article}{best}{beside}.")
+        if self.missing:
+            lines.append(self.only_logistic)
         if not math.isnan(self.stability):
             same = f"{self.stability:.1%} of the rows"
             lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")

@@ -12,7 +12,7 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, library_of
 from propense.errors import InvalidOption
 
-__all__ = ["FEW_LABELS", "Folds", "split_rows"]
+__all__ = ["FEW_LABELS", "Folds", "given_folds", "split_rows"]
 
 # With fewer labels than these, trees learn little but noise.
 FEW_LABELS = 30
@@ -26,14 +26,15 @@ Folds = int | Sequence[Any]
 def split_rows(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
     """The masks of the rows held out, with as many labelled rows in each or as given; None if none can be held out.
 
-    Blocks and tensors are scored by the fit to all rows: a logistic regression of so many rows hardly fits its noise.
+    Without trees, blocks and tensors are scored by the fit to all rows: a logistic regression of so many hardly fits
+    their noise.
     """
     design = sample.design
     if library_of(design.features) in ("dask", "torch"):
         yield None
         return
     if isinstance(cv, Sequence):
-        yield from _given_folds(sample, cv)
+        yield from given_folds(sample, cv)
         return
     n, kinds = design.shape[0], as_float(sample.labelled).astype(np.int64)
     if sample.negative is not None:
@@ -52,7 +53,7 @@ def split_rows(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
         yield mask
 
 
-def _given_folds(sample: Sample, cv: Sequence[Any]) -> list[NDArray[np.bool_]]:
+def given_folds(sample: Sample, cv: Sequence[Any]) -> list[NDArray[np.bool_]]:
     """The masks of the rows to score in each pair; rows that were left out are in none."""
     numbers_of = np.arange(sample.design.shape[0]) if sample.rows is None else np.asarray(sample.rows)
     masks = [np.isin(numbers_of, np.asarray(rows)) for _, rows in cv]

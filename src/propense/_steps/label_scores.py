@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ __all__ = [
     "fit_label_score",
     "given_learners",
     "learnable",
+    "why_only_logistic",
 ]
 
 LOGISTIC, LINEAR, BOOSTED, TREES, PAIR = (
@@ -66,13 +68,14 @@ class LabelLearner:
     """A way to learn the labels: our logistic regression (None) or a classifier, under a name.
 
     `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns. The ridge
-    is that of the logistic regression; None means √n.
+    is that of the logistic regression; None means √n. A booster fits the folds of a Dask array itself.
     """
 
     name: str
     classifier: Any = None
     plain: bool = False
     ridge: float | None = None
+    booster: Any = None
 
 
 @dataclass(frozen=True)
@@ -171,8 +174,15 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         levels = levels[columns]
     n = sample.design.shape[0]
     labels = int(as_float(sample.labelled).sum())
-    if library_of(features) in ("dask", "torch") or sp.issparse(features) or n < FEW_ROWS or labels < FEW_LABELS:
+    if n < FEW_ROWS or labels < FEW_LABELS or why_only_logistic(features):
         return [LabelLearner(LOGISTIC)]
+    if library_of(features) == "dask":
+        if columns is not None and not len(columns):
+            return [LabelLearner(LOGISTIC)]
+        from propense._steps.block_boosting import BlockBooster
+
+        booster = LabelLearner(BOOSTED, plain=True, booster=BlockBooster(seed))
+        return [LabelLearner(LOGISTIC), booster, LabelLearner(LINEAR, ridge=1.0)]
     boosted = HistGradientBoostingClassifier(
         max_iter=80,
         max_leaf_nodes=8,
@@ -200,6 +210,19 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         LabelLearner(TREES, trees, plain=True),
         LabelLearner(LINEAR, ridge=1.0),
     ]
+
+
+def why_only_logistic(features: Any) -> str:
+    """What keeps trees from learning where X is, and the way out; empty if nothing does."""
+    if sp.issparse(features):
+        return "X is sparse. Pass a dense array, or learners of your own that take sparse matrices"
+    if library_of(features) == "torch":
+        return "X is a tensor. Pass a NumPy array to add trees"
+    if library_of(features) == "dask":
+        from propense._steps.block_boosting import obstacle
+
+        return obstacle(features)
+    return ""
 
 
 def given_learners(classifiers: Sequence[Any]) -> list[LabelLearner]:
@@ -234,17 +257,8 @@ def fit_label_score(
         levels = np.zeros(design.shape[1] - 1, dtype=np.int64) if sample.levels is None else sample.levels
         preparation = Preparation.fit(levels if columns is None else levels[columns], chosen, sample.weights)
     plain, prepared = _both(design, columns, preparation)
-    held = list(split_rows(sample, cv, seed))
-    jobs = [(learner, mask) for learner in learners for mask in held]
-    found = []
-    for each in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(_fit_one)(learner, sample, plain if learner.plain else prepared, mask) for learner, mask in jobs
-    ):
-        found.append(each)
-        if progress is not None:
-            progress(len(found), len(jobs))
-    groups = [found[first : first + len(held)] for first in range(0, len(found), len(held))]
-    members = [Member(each.name, each.plain, tuple(group)) for each, group in zip(learners, groups, strict=True)]
+    held = _hold_out(sample, learners, cv, seed)
+    members = _fit_members(sample, learners, plain, prepared, held, n_jobs, progress)
     evidence, alignment, labels = 0.0, 0.0, None
     own = None if pair is None else _pair_sample(sample, prepared, preparation)
     if pair is not None and own is not None:
@@ -263,13 +277,50 @@ def fit_label_score(
     return ScoredRows(score, t, learned, evidence, alignment)
 
 
+def _hold_out(sample: Sample, learners: Sequence[LabelLearner], cv: Folds, seed: int) -> list[Any]:
+    """The masks of the rows held out; [None] if none are."""
+    if all(learner.booster is None for learner in learners):
+        return list(split_rows(sample, cv, seed))
+    from propense._steps.block_boosting import hold_out_blocks
+
+    return list(hold_out_blocks(sample, cv, seed))
+
+
+def _fit_members(
+    sample: Sample,
+    learners: Sequence[LabelLearner],
+    plain: Design,
+    prepared: Design,
+    held: list[Any],
+    n_jobs: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> list[Member]:
+    """Every learner fitted to the rows outside of each fold."""
+    jobs = [(learner, mask) for learner in learners if learner.booster is None for mask in held]
+    fitted = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(_fit_one)(learner, sample, plain if learner.plain else prepared, mask) for learner, mask in jobs
+    )
+    members: list[Member] = []
+    for learner in learners:
+        found: list[Predictor] = []
+        own = islice(fitted, len(held))
+        if learner.booster is not None:
+            own = learner.booster.fit(plain, sample.labelled, sample.weights, held)
+        for each in own:
+            found.append(each)
+            if progress is not None:
+                progress(len(members) * len(held) + len(found), len(learners) * len(held))
+        members.append(Member(learner.name, learner.plain, tuple(found)))
+    return members
+
+
 def _choose(
     sample: Sample, members: list[Member], raw: list[Any], labels: Any | None
 ) -> tuple[list[Member], list[Any]]:
     """The members to average, and their scores: linear or curved.
 
     If a logistic regression with hardly a penalty, or the linear pair (`labels` are its log-odds of a label), predicts
-    labels it has not seen clearly better than both kinds of trees do, relations are linear. The pair then stands alone
+    labels it has not seen clearly better than all kinds of trees do, relations are linear. The pair then stands alone
     or, without one, that regression, which is left out otherwise.
     """
     names = [member.name for member in members]
@@ -277,7 +328,7 @@ def _choose(
         return members, raw
     scores = dict(zip(names, raw, strict=True))
     linear = [_label_loss(sample, each) for each in (scores[LINEAR], labels) if each is not None]
-    curved = [_label_loss(sample, scores[name]) for name in (BOOSTED, TREES)]
+    curved = [_label_loss(sample, scores[name]) for name in (BOOSTED, TREES) if name in scores]
     gain = min(curved, key=sample.mean) - min(linear, key=sample.mean)
     mean = sample.mean(gain)
     error = math.sqrt(sample.mean((gain - mean) ** 2) / sample.total_weight)
@@ -386,6 +437,10 @@ def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any
     design = plain if member.plain else prepared
     if held[0] is None:
         return design.hold(member.predictors[0].log_odds(design))
+    if library_of(design.features) == "dask":
+        from propense._steps.block_boosting import log_odds_out_of_fold
+
+        return design.hold(log_odds_out_of_fold(member.predictors, design, held))
     out = np.empty(design.shape[0])
     for predictor, mask in zip(member.predictors, held, strict=True):
         out[mask] = predictor.log_odds(design.take(mask))

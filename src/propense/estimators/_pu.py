@@ -11,7 +11,15 @@ from sklearn.utils import check_random_state, get_tags
 
 from propense._designs import Design, Predictor, as_design, column_scales
 from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, WIDER, Diagnosis, widened
-from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, few_rows, halves_disagree, readings_differ
+from propense._diagnostics.doubts import (
+    FEW_ROWS,
+    OF_RATIO,
+    SYMMETRIC,
+    doubt_of,
+    few_rows,
+    halves_disagree,
+    readings_differ,
+)
 from propense._inputs.columns import Column
 from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
 from propense._inputs.sample import Sample, read_features
@@ -28,6 +36,7 @@ from propense._steps.label_scores import (
     fit_label_score,
     given_learners,
     learnable,
+    why_only_logistic,
 )
 from propense._steps.learners import Learner
 from propense._steps.named_pair import fit_named, other_columns
@@ -72,9 +81,10 @@ class PUClassifier(BasePUClassifier):
     Parameters
     ----------
     learners : {"auto", "linear"} or list of classifiers, default="auto"
-        What learns the labels. "auto": logistic regression, boosted trees and extra trees; logistic regression alone if
-        X is sparse, a Dask array or a tensor, or if there are fewer than 200 rows or 30 labels. A list of scikit-learn
-        classifiers: those, each cross-fitted. "linear": y and e are logistic, with e shrunk towards a constant.
+        What learns the labels. "auto": logistic regression, boosted trees and extra trees; on a Dask cluster with
+        xgboost, logistic regression and boosted trees; logistic regression alone if X is sparse, a tensor or any other
+        Dask array, or if there are fewer than 200 rows or 30 labels. A list of scikit-learn classifiers: those, each
+        cross-fitted. "linear": y and e are logistic, with e shrunk towards a constant.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
@@ -114,7 +124,8 @@ class PUClassifier(BasePUClassifier):
     oof_posterior_, oof_propensity_, oof_hidden_ : ndarray of shape (n_rows,)
         y(x), e(x) and h(x) of the rows of fit, by models that have not seen them; rows of weight 0 are left out. Use
         these, not ``predict_proba``, to review the rows of fit. Not with ``learners="linear"``; not in model files. If
-        X is a Dask array or a tensor, or a single row is labelled, no row is held out.
+        X is a tensor, or a Dask array that only logistic regression learns from, or a single row is labelled, no row is
+        held out.
     oof_hidden_range_ : ndarray of shape (n_rows, 2)
         The range of h(x) of the rows of fit, as ``predict_hidden_range`` gives it for new rows.
     diagnosis_ : Diagnosis
@@ -321,7 +332,13 @@ class PUClassifier(BasePUClassifier):
             model = self._named_scores(sample, scored, others)
         else:
             model = self._split_scores(sample, scored)
-        return replace(model, doubts=doubt_of(few_rows, sample.design.shape[0]) if auto else ())
+        if not auto:
+            return replace(model, doubts=())
+        n, found = sample.design.shape[0], model.kept["diagnosis_"]
+        # Of a small table, the doubt says why there are no trees.
+        missing = why_only_logistic(sample.design.features) if n >= FEW_ROWS else ""
+        kept = {**model.kept, "diagnosis_": replace(found, missing=missing)}
+        return replace(model, doubts=doubt_of(few_rows, n), kept=kept)
 
     def _split_scores(self, sample: Sample, scored: ScoredRows) -> Model:
         """y and e along the label scores, by two readings of the labels."""

@@ -1,4 +1,4 @@
-"""Label scores as plain values: coefficients as arrays, the classifiers of a learner together as bytes of skops."""
+"""Label scores as plain values: coefficients and small trees as arrays, classifiers together as bytes of skops."""
 
 import math
 import warnings
@@ -12,6 +12,7 @@ from propense._designs import Predictor, as_design
 from propense._steps.label_scores import LabelScore, Member
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor
 from propense._steps.readings import Bells, Split
+from propense._steps.small_trees import MOST_QUESTIONS, TreePredictor
 from propense.errors import ModelFileError
 from propense.estimators._description import is_array
 from propense.model_files.checks import LARGEST
@@ -22,6 +23,8 @@ __all__ = ["build_score", "build_split", "describe_score", "describe_split"]
 
 # The numbers of a split are of a score with mean 0 and spread 1; squares and ratios of these still are numbers.
 _FAR, _NARROW = 1e100, 1e-100
+# What a learner is made of: one of these.
+_MODELS = {"coefs", "classifiers", "trees"}
 
 
 def describe_score(score: LabelScore, where: str) -> dict[str, Any]:
@@ -39,6 +42,9 @@ def _describe_member(member: Member, where: str) -> dict[str, Any]:
     inner = [each.classifier for each in member.predictors if isinstance(each, ClassifierPredictor)]
     if len(coefs) == len(member.predictors):
         return {**facts, "coefs": np.stack(coefs)}
+    trees = [vars(each).copy() for each in member.predictors if isinstance(each, TreePredictor)]
+    if len(trees) == len(member.predictors):
+        return {**facts, "trees": trees}
     if len(inner) != len(member.predictors):
         raise ModelFileError(f"the learner {member.name!r} of {where} is of a kind that cannot be saved")
     return {**facts, "classifiers": dump_together(inner, f"the learner {member.name!r} of {where}")}
@@ -72,7 +78,7 @@ def build_score(facts: Any, p: int, levels: NDArray[np.int64] | None, what: str)
 
 def _build_member(facts: Any, plain_width: int, prepared_width: int, what: str) -> Member:
     """A learner of columns as they are, or of prepared ones."""
-    if not isinstance(facts, dict) or facts.keys() - {"coefs", "classifiers"} != {"name", "plain"} or len(facts) != 3:
+    if not isinstance(facts, dict) or len(facts) != 3 or facts.keys() - _MODELS != {"name", "plain"}:
         raise ModelFileError(f"a learner of {what} is not complete")
     name, plain = facts["name"], facts["plain"]
     if not isinstance(name, str) or type(plain) is not bool:
@@ -85,12 +91,39 @@ def _build_member(facts: Any, plain_width: int, prepared_width: int, what: str) 
                 f"{who} does not have {width + 1} coefficients that are finite and at most {LARGEST:g}"
             )
         models: list[Predictor] = [LogisticPredictor(coef.copy()) for coef in coefs]
+    elif "trees" in facts:
+        if not isinstance(facts["trees"], list) or not facts["trees"]:
+            raise ModelFileError(f"{who} has no trees")
+        models = [_build_trees(each, width, who) for each in facts["trees"]]
     else:
         classifiers = load_together(facts["classifiers"])
         if not isinstance(classifiers, list) or not classifiers or not all(_fits(each, width) for each in classifiers):
             raise ModelFileError(f"{who} does not consist of classifiers with the classes 0 and 1 for {width} features")
         models = [ClassifierPredictor(each) for each in classifiers]
     return Member(name, plain, tuple(models))
+
+
+def _build_trees(facts: Any, width: int, who: str) -> TreePredictor:
+    """Trees of so many columns: any finite numbers of the right shapes are some."""
+    if not isinstance(facts, dict) or facts.keys() != TreePredictor.__dataclass_fields__.keys():
+        raise ModelFileError(f"{who} has trees that are not complete")
+    features, thresholds, values = (facts[name] for name in ("features", "thresholds", "values"))
+    if not is_array("i", None, None)(features, 0) or features.shape[1] > MOST_QUESTIONS:
+        raise ModelFileError(
+            f"{who} has trees with more than {MOST_QUESTIONS} questions each, or without a list of them"
+        )
+    count, questions = features.shape
+    if not ((features >= 0) & (features < width)).all():
+        raise ModelFileError(f"{who} has trees that ask for columns that are not there; it has {width}")
+    if not is_array("f", count, questions)(thresholds, 0) or np.isnan(thresholds).any():
+        raise ModelFileError(f"{who} has trees that do not have a threshold for each question")
+    if not is_array("f", count, 2**questions)(values, 0) or not (np.abs(values) <= _FAR).all():
+        raise ModelFileError(f"{who} has trees that do not have a finite value for each combination of answers")
+    if not _is_number(facts["start"]):
+        raise ModelFileError(f"{who} has trees that do not begin with a finite number")
+    return TreePredictor(
+        facts["start"], features.astype(np.intp), thresholds.astype(np.float64), values.astype(np.float64)
+    )
 
 
 def _try(members: tuple[Member, ...], plain_width: int, prepared_width: int, what: str) -> None:

@@ -33,6 +33,8 @@ def describe_learning(found: TableFit) -> list[str]:
     lines = [_NAMED if named else diagnosis.pattern]
     if diagnosis.learners:
         lines.append(_learners(diagnosis.learners))
+    if diagnosis.missing:
+        lines.append(diagnosis.only_logistic)
     if not math.isnan(diagnosis.stability):
         same = f"{diagnosis.stability:.0%} of the rows"
         lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")

@@ -106,7 +106,7 @@ def scores_of(estimator: BasePUClassifier, features: Any) -> Scores:
 def out_of_fold_scores(estimator: BasePUClassifier, count: int) -> Scores | None:
     """y, e and h of the rows of fit by models that have not seen them, if the estimator has kept them."""
     posterior = getattr(estimator, "oof_posterior_", None)
-    # Dask arrays and tensors are scored by a model of all rows; rows of weight 0 are not kept.
+    # Scores of Dask arrays and tensors stay where they are; rows of weight 0 are not kept.
     if not isinstance(estimator, PUClassifier) or not isinstance(posterior, np.ndarray) or len(posterior) != count:
         return None
     ends = getattr(estimator, "oof_hidden_range_", None)
