@@ -6,7 +6,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from propense import Naive, PUClassifier
-from propense._designs.threads import map_in_threads, one_blas_thread, one_thread, slices
+from propense._designs.threads import map_in_threads, one_blas_thread, one_openmp_thread, one_thread, slices
 
 pytestmark = pytest.mark.usefixtures("two_blas_threads")
 
@@ -109,3 +109,13 @@ def test_a_small_fit_does_not_depend_on_the_number_of_threads(rng):
         with threadpool_limits(threads, user_api="blas"):
             coefs.append(PUClassifier(learners="linear", random_state=0).fit(X, s).coef_)
     np.testing.assert_array_equal(coefs[0], coefs[1])
+
+
+def test_openmp_is_held_in_the_thread_that_asks_and_in_no_other():
+    def threads():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"}
+
+    with threadpool_limits(2, user_api="openmp"):
+        with one_openmp_thread():
+            assert threads() <= {1}
+        assert threads() <= {2}

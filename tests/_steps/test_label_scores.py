@@ -1,6 +1,8 @@
 """Label scores: out of fold for the rows of fit, the mean of the fold models for others, each by its definition."""
 
 import math
+import threading
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -364,3 +366,27 @@ def test_the_columns_of_e_are_found_among_the_prepared_columns_of_the_class(rng)
         )
         found = label_scores._pair_sample(named, prepared, preparation)
         assert (None if found is None else found.propensity_columns.tolist()) == places
+
+
+@pytest.mark.slow
+def test_threads_change_no_digit_of_a_score(problem, monkeypatch):
+    X, s = problem
+    sample = Sample(as_design(X), s, None, None)
+    found = score(X, s, auto_learners(sample, 0)).score
+    assert any(member.plain for member in found.members)
+    rows = np.tile(X, (5, 1)) * np.linspace(0.1, 2.0, 1200)[:, np.newaxis]
+    inside, ran = threading.get_ident(), []
+    monkeypatch.setattr(label_scores, "one_blas_thread", lambda: nullcontext(3))
+    alone = label_scores._alone
+
+    def watched(design, predictor):
+        ran.append(threading.get_ident())
+        return alone(design, predictor)
+
+    monkeypatch.setattr(label_scores, "_alone", watched)
+    threaded = found.of(as_design(rows))
+    assert inside not in ran
+    assert len(ran) == 8
+    monkeypatch.setattr(label_scores, "_THREADED_ROWS", 10**6)
+    assert threaded.tobytes() == found.of(as_design(rows)).tobytes()
+    assert len(ran) == 8

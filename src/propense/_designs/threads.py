@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 # A dependency of scikit-learn.
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["map_in_threads", "one_blas_thread", "one_thread", "slices", "threads_by_size"]
+__all__ = ["map_in_threads", "one_blas_thread", "one_openmp_thread", "one_thread", "slices", "threads_by_size"]
 
 # The most multiplications in XᵀX for which BLAS gets one thread: 2 ms of work. Waking threads for the many smaller
 # products of a fit takes more processor time than the products.
@@ -42,6 +42,12 @@ def threads_by_size(shape: tuple[int, int]) -> AbstractContextManager[object]:
     """One thread for BLAS within, if a matrix of this shape is too small to share; our own threads are not limited."""
     n, p = shape
     return one_blas_thread() if n * p**2 <= _SMALL else nullcontext()
+
+
+def one_openmp_thread() -> AbstractContextManager[object]:
+    """Limit what this thread runs by OpenMP, such as boosting, to itself: a limit of OpenMP is that of one thread."""
+    limit: AbstractContextManager[object] = _openmp().limit(limits=1)
+    return limit
 
 
 @contextmanager
@@ -102,3 +108,9 @@ def map_in_threads(work: Callable[[Item], Result], items: Iterable[Item], worker
 def _blas() -> Any:
     """The BLAS libraries loaded; finding them takes ten milliseconds, so it is done once."""
     return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _openmp() -> Any:
+    """The OpenMP libraries loaded, likewise."""
+    return ThreadpoolController().select(user_api="openmp")

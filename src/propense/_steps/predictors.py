@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._designs import Design, Predictor
+from propense._designs.threads import one_thread
 from propense._diagnostics.doubts import Doubt
 from propense._maths.arrays import Index, Rows, Vector, library_of, to_host
 from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
@@ -117,8 +118,14 @@ def from_dense_rows(design: Design, function: Callable[[NDArray[np.floating]], V
     """A function of dense NumPy rows for the rows of any design: block by block if it has blocks."""
     features = design.features
     if library_of(features) == "dask":
-        return features.map_blocks(partial(_of_dense, function), drop_axis=1, meta=np.empty(0))
+        # Blocks run in parallel already.
+        return features.map_blocks(partial(_of_block, function), drop_axis=1, meta=np.empty(0))
     return design.send(_of_dense(function, features))
+
+
+def _of_block(function: Callable[[NDArray[np.floating]], Vector], features: Any) -> Vector:
+    with one_thread():
+        return _of_dense(function, features)
 
 
 def _of_dense(function: Callable[[NDArray[np.floating]], Vector], features: Any) -> Vector:
