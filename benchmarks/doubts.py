@@ -62,6 +62,13 @@ def edge(seed: int) -> Data:
     return X, X[:, 0] > 1.0
 
 
+def twins(seed: int) -> Data:
+    """Pairs of rows that are alike, one of them labelled: whoever has learned one is wrong about the other."""
+    random = np.random.default_rng(seed)
+    X = np.repeat(random.standard_normal((150, 2)), 2, axis=0) + 1e-6 * random.standard_normal((300, 2))
+    return X, np.tile([True, False], 150)
+
+
 @dataclass(frozen=True)
 class Case:
     """A method, data on which it should raise the doubt and data on which it should not.
@@ -112,6 +119,7 @@ CASES["readings_differ"] = Case(
 CASES["halves_disagree"] = Case(
     PUClassifier(learners="linear", random_state=0), lambda seed: good(seed, 150, coef=slopes(range(5), 0.7))
 )
+CASES["falling_curve"] = Case(PUClassifier(learners=[DecisionTreeClassifier(random_state=0)], random_state=0), twins)
 CASES["few_rows"] = Case(PUClassifier(random_state=0), lambda seed: good(seed, 190), lambda seed: good(seed, 300))
 
 # Every method with its defaults, for the second table.

@@ -68,7 +68,7 @@ EDGES = {
     "all_positive": ({"prior": 0.951}, {"prior": 0.949}, "(95.1%, prior_)"),
     "memorised": ({"flexible": True, "frequency": 0.991}, {"flexible": True, "frequency": 0.989}, "99.1% of "),
 }
-OWN = {"all_likely", "starts_disagree", "readings_differ", "halves_disagree", "few_rows"}
+OWN = {"all_likely", "starts_disagree", "readings_differ", "halves_disagree", "few_rows", "falling_curve"}
 
 
 def kinds_of(model):

@@ -331,6 +331,14 @@ def test_folds_that_cannot_be_used_are_refused(problem):
             quick(cv=wrong).fit(X, s)
 
 
+def test_labels_are_counted_per_column_of_y(rng):
+    X, s, _ = make(rng)
+    wide = np.column_stack([X, rng.normal(size=(300, s.sum()))])
+    assert "labels_per_feature" in kinds_of(quick().fit(wide, s))
+    for learners in (NB, "linear"):
+        assert "labels_per_feature" not in kinds_of(quick(class_features=[0, 1, 2], learners=learners).fit(wide, s))
+
+
 # The prior.
 
 

@@ -145,6 +145,7 @@ def test_no_number_is_promised_where_too_little_was_learned(clinic):
     "kind",
     [
         "few_labels",
+        "falling_curve",
         "labels_per_feature",
         "unexplained",
         "memorised",

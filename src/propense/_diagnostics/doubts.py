@@ -26,6 +26,7 @@ __all__ = [
     "all_likely",
     "ask",
     "doubt_of",
+    "falling_curve",
     "few_rows",
     "halves_disagree",
     "readings_differ",
@@ -298,6 +299,18 @@ def few_rows(rows: int) -> str | None:
     )
 
 
+def falling_curve(slope: float) -> str | None:
+    """Labels are rarer where learners expect them: along the label score, the chance of a label falls."""
+    if slope >= 0.0:
+        return None
+    return (
+        "Labels are rarer where the learners expect them, among rows that they have not seen: the chance of a label "
+        f"falls as the score rises (slope {slope:.2g}), so it was taken to be the same for all rows. The learners have "
+        "learned nothing that holds for other rows. Use other columns or learners, or label more rows. If rows that "
+        "are alike belong together, keep them in one fold (cv)."
+    )
+
+
 # Those that follow from the statistics of a fit, in the order in which they are reported.
 _FROM_STATISTICS: dict[str, Callable[[FitStatistics], str | None]] = {
     function.__name__: function
@@ -319,7 +332,7 @@ KINDS: dict[str, Callable[..., str | None]] = {
     **_FROM_STATISTICS,
     **{
         function.__name__: function
-        for function in (all_likely, starts_disagree, readings_differ, halves_disagree, few_rows)
+        for function in (all_likely, starts_disagree, readings_differ, halves_disagree, few_rows, falling_curve)
     },
 }
 

@@ -238,7 +238,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _doubts(self, sample: Sample, model: Model, a: Rows, b: Rows) -> tuple[Doubt, ...]:
         """The method's own doubts, and those that follow from its y and e on the rows of fit."""
         columns = sample.propensity_columns
-        features = sample.design.shape[1] - 1
+        every = sample.design.shape[1] - 1
+        features = every if sample.class_columns is None else len(sample.class_columns)
         flexible = isinstance(model.posterior, ClassifierPredictor)
         named = columns is not None or sample.negative is not None
         # If every class is known, there is nothing to doubt about the labels.
@@ -249,7 +250,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             b,
             method=type(self).__name__,
             features=features,
-            propensity_features=(features if columns is None else len(columns)) * ("collinear" in asked),
+            propensity_features=(every if columns is None else len(columns)) * ("collinear" in asked),
             prior=self.prior_,
             frequency=self.label_frequency_,
             distinguishable=named or flexible != isinstance(model.propensity, ClassifierPredictor),

@@ -16,6 +16,7 @@ from propense._diagnostics.doubts import (
     OF_RATIO,
     SYMMETRIC,
     doubt_of,
+    falling_curve,
     few_rows,
     halves_disagree,
     readings_differ,
@@ -333,12 +334,12 @@ class PUClassifier(BasePUClassifier):
         else:
             model = self._split_scores(sample, scored)
         if not auto:
-            return replace(model, doubts=())
+            return model
         n, found = sample.design.shape[0], model.kept["diagnosis_"]
         # Of a small table, the doubt says why there are no trees.
         missing = why_only_logistic(sample.design.features) if n >= FEW_ROWS else ""
         kept = {**model.kept, "diagnosis_": replace(found, missing=missing)}
-        return replace(model, doubts=doubt_of(few_rows, n), kept=kept)
+        return replace(model, doubts=(*doubt_of(few_rows, n), *model.doubts), kept=kept)
 
     def _split_scores(self, sample: Sample, scored: ScoredRows) -> Model:
         """y and e along the label scores, by two readings of the labels."""
@@ -363,6 +364,7 @@ class PUClassifier(BasePUClassifier):
                 n_iter=max(curve.free.n_iter, 1),
                 converged=curve.converged,
                 risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
+                doubts=doubt_of(falling_curve, float(curve.beta[1])),
                 log_unknown=log_unknown,
                 rows=OutOfFold(a, b, split.hidden_range(t)),
                 kept={

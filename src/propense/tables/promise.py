@@ -9,7 +9,7 @@ from propense.estimators._base import BasePUClassifier
 
 __all__ = ["TOO_LITTLE", "Promise", "add_up", "likely_range", "too_little_learned"]
 
-# The doubts with which no number of positives is promised. With the first five, the labels are too few, too unrelated
+# The doubts with which no number of positives is promised. With the first six, the labels are too few, too unrelated
 # to the columns or too closely followed to say how likely any row is; with the last two, the number of positives is not
 # determined at all. The other doubts are about how labels divide into being positive and being labelled, which is what
 # the range of h(x) is for.
@@ -17,6 +17,7 @@ _DOUBTS = (
     "few_labels",
     "labels_per_feature",
     "unexplained",
+    "falling_curve",
     "memorised",
     "halves_disagree",
     "all_positive",
