@@ -10,7 +10,7 @@ compared with the best choice there.
 import argparse
 import math
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +22,6 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 
 from propense import PUClassifier
-from propense._diagnostics import diagnosis
 from propense._steps import label_scores, pair_curve, readings
 from propense._steps.label_scores import BOOSTED, LOGISTIC, TREES, LabelLearner
 from propense.datasets import names
@@ -82,14 +81,8 @@ CONSTANTS: dict[str, Callable[[float], Any]] = {
     "bells, width, ½": _of_module(readings, "_SHRUNK"),
     "bells, penalty on the slope of e, 3√n": _of_module(readings, "_SLOPE_RIDGE"),
 }
-
-
-def _widen(factor: float) -> ExitStack:
-    """Multiply what is added to a range, wherever it is used."""
-    stack = ExitStack()
-    for module in (diagnosis, readings, _pu):
-        stack.enter_context(patch.object(module, "WIDER", factor * diagnosis.WIDER))
-    return stack
+# What is added to a range, the last constant.
+_widen = _of_module(readings, "WIDER")
 
 
 @contextmanager
@@ -164,7 +157,7 @@ def main() -> None:
         print(f"| {name} | {' | '.join(f'{each:.4f}'.lstrip('0') for each in (*one, *other, worst))} |")
     for name, kind in (("a list's yield", 3), ("P(Y=1)", 4)):
         shares = [f"{share:.0%}" for half in halves for share in half[-1, :, kind]]
-        print(f"| the range's ½: how often that of {name} holds | {' | '.join(shares)} | |")
+        print(f"| the range's 1¼: how often that of {name} holds | {' | '.join(shares)} | |")
 
 
 if __name__ == "__main__":

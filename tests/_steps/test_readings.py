@@ -10,13 +10,23 @@ from scipy.special import expit, log_expit, logit
 from scipy.stats import norm
 
 from propense._designs import as_design
+from propense._diagnostics.diagnosis import WIDER
 from propense._inputs.sample import Sample
 from propense._maths.double_logistic import shift_class
 from propense._solvers import newton
 from propense._steps.known_prior import ShiftedPredictor, shift_to
 from propense._steps.pair_curve import PairSettings, climb_share
 from propense._steps.predictors import LogisticPredictor
-from propense._steps.readings import Bells, ScorePredictor, Split, _thin, fit_bells, fit_split
+from propense._steps.readings import (
+    Bells,
+    ScorePredictor,
+    Split,
+    _thin,
+    fit_bells,
+    fit_split,
+    outermost,
+    share_range,
+)
 
 SETTINGS = PairSettings(1.0, 1.0, lambda risk, start: newton(risk, start, tol=1e-8, max_iter=100), 100)
 T = np.linspace(-8.0, 8.0, 801)
@@ -159,13 +169,30 @@ def test_a_predictor_of_y_is_the_posterior_along_the_score_and_one_of_e_the_prop
 
 
 @pytest.mark.parametrize("name", ["both", "climb", "flat", "high"])
-def test_the_range_of_h_holds_every_reading(name):
+def test_the_range_of_h_holds_every_reading_and_as_much_again_on_both_sides(name):
     split = SPLITS[name]
-    low, high = split.hidden_range(T)
-    for each in (split, *split.readings.values()):
+    pairs = split.pairs(T)
+    low, high = outermost(pairs)
+    hidden = []
+    for each in (*split.readings.values(), split):
         a, b = each.posterior(T), each.propensity(T)
-        h = a - np.logaddexp(0.0, b)
-        assert ((low < h) & (h < high)).all()
+        hidden.append(a - np.logaddexp(0.0, b))
+    np.testing.assert_allclose(low, np.min(hidden, axis=0) - WIDER, rtol=1e-9)
+    np.testing.assert_allclose(high, np.max(hidden, axis=0) + WIDER, rtol=1e-9)
+    moves = tuple(0.1 * k for k in range(len(pairs)))
+    for pair, move, found in zip(pairs, moves, split.pairs(T, moves), strict=True):
+        np.testing.assert_array_equal(found, shift_class(*pair, move))
+
+
+def test_the_range_of_the_share_is_that_of_the_outermost_reading(rng):
+    t, _, s = mixture(rng, 300)
+    sample, split = scored(t, s), SPLITS["both"]
+    pairs = split.pairs(t)
+    low, high = share_range(sample, pairs, [0.0] * len(pairs))
+    ends = [
+        [np.where(s, 1.0, expit(a - np.logaddexp(0.0, b) + way)).mean() for a, b in pairs] for way in (-WIDER, WIDER)
+    ]
+    assert (low, high) == pytest.approx((min(ends[0]), max(ends[1])), rel=1e-9)
 
 
 def test_y_is_the_mean_of_its_readings():

@@ -23,6 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import mapped, missing, slow_where, tensor
 from propense import JERM, SAREM, PUClassifier
+from propense._designs import as_design
+from propense._diagnostics.diagnosis import WIDER
 from propense._diagnostics.doubts import Doubt
 from propense._maths.arrays import to_host
 from propense.datasets import make_double_logistic
@@ -114,6 +116,10 @@ def test_predictions_are_one_model(choice, problem):
     assert model.diagnosis_.priors["shared"] == pytest.approx(model.prior_, rel=1e-6)
     words = "as it was given: " if model.diagnosis_.low == model.diagnosis_.high else "most likely "
     assert f"{words}{model.prior_:.1%}" in str(model.diagnosis_)
+    # The ranges of rows add up to no less than the range of their number.
+    low, high = np.where(s[:, np.newaxis] == 1, 1.0, ends).mean(axis=0)
+    assert low <= model.diagnosis_.low + 1e-9
+    assert high >= model.diagnosis_.high - 1e-9
     new = model.predict_hidden_range(X)
     assert ((new >= 0) & (new <= 1)).all()
     for h, ends in ((model.oof_hidden_, model.oof_hidden_range_), (model.predict_hidden(X), new)):
@@ -360,6 +366,61 @@ def test_a_range_moves_the_prior_only_as_far_as_it_must(problem):
     assert quick(prior=(free.prior_ + 0.1, 0.99)).fit(X, s).prior_ == pytest.approx(free.prior_ + 0.1, abs=1e-7)
     assert quick(prior=(0.01, free.prior_ - 0.05)).fit(X, s).prior_ == pytest.approx(free.prior_ - 0.05, abs=1e-7)
     assert quick(prior=[0.5, 0.6]).fit(X, s).diagnosis_.low >= 0.5
+
+
+def widths(model, s):
+    """How wide the ranges of unlabelled rows are, on average."""
+    return np.ptp(model.oof_hidden_range_[s == 0], axis=1).mean()
+
+
+def test_a_prior_narrows_the_ranges_of_rows(problem):
+    X, s = problem
+    free = quick().fit(X, s)
+    point, around = (quick(prior=prior).fit(X, s) for prior in (free.prior_, (free.prior_ - 0.05, free.prior_ + 0.05)))
+    assert widths(point, s) < widths(around, s) < widths(free, s)
+    for model in (point, around):
+        assert (
+            np.ptp(model.predict_hidden_range(X), axis=1).mean() < np.ptp(free.predict_hidden_range(X), axis=1).mean()
+        )
+
+
+@pytest.mark.parametrize("prior", [0.3, 0.75, (0.6, 0.7)])
+def test_the_ranges_of_rows_are_those_of_readings_at_the_known_prior(problem, prior):
+    X, s = problem
+    known = quick(prior=prior).fit(X, s)
+    moved, (low, high) = known._posterior, known._prior_range()
+    t = moved.posterior.score.of(as_design(X))
+    pairs = moved.posterior.split.pairs(t, moved.moves)
+    hidden = [pair[0] - np.logaddexp(0.0, pair[1]) for pair in pairs]
+    ends = logit(known.predict_hidden_range(X))
+    np.testing.assert_allclose(ends[:, 0], np.min(hidden, axis=0) - WIDER, rtol=1e-6)
+    np.testing.assert_allclose(ends[:, 1], np.max(hidden, axis=0) + WIDER, rtol=1e-6)
+    # Out of fold, a reading on its own, moved to what is known, is within the ranges.
+    for share in (0.0, known.diagnosis_.share):
+        alone = quick(prior=prior, share=share).fit(X, s)
+        assert low - 1e-7 <= alone.prior_ <= high + 1e-7
+        h, ends = alone.oof_hidden_, known.oof_hidden_range_
+        assert ((ends[:, 0] < h) & (h < ends[:, 1])).all()
+
+
+@pytest.mark.parametrize("choice", [{}, {"propensity_features": [2]}, {"learners": "linear"}])
+def test_a_known_range_that_touches_the_estimate_is_not_a_point(problem, choice):
+    X, s = problem
+    free = quick(**choice).fit(X, s).diagnosis_
+    most = max(free.priors.values()) if math.isnan(free.high) else free.high
+    for low in (most, most + 0.02):
+        known = quick(prior=(low, low + 0.05), **choice).fit(X, s)
+        assert known.prior_ == pytest.approx(low, abs=1e-7)
+        assert known.diagnosis_.low == pytest.approx(low, abs=1e-7)
+        assert low + 0.01 < known.diagnosis_.high <= low + 0.05
+        assert "as it was given" not in str(known.diagnosis_)
+
+
+def test_a_prior_is_refused_where_every_class_is_known(rng):
+    X, _, positive = make(rng)
+    for learners in (NB, "linear"):
+        with pytest.raises(InvalidOption, match=r"prior=0\.9\): the class of every row is known, .*Leave out prior"):
+            quick(learners=learners, prior=0.9).fit(X, positive, known_negative=~positive)
 
 
 def test_a_prior_below_the_labels_is_refused(problem):

@@ -18,12 +18,16 @@ _FAR = 60.0
 
 @dataclass(frozen=True)
 class ShiftedPredictor:
-    """y with its log-odds moved by `shift`, or the e that leaves y·e as it was."""
+    """y with its log-odds moved by `shift`, or the e that leaves y·e as it was.
+
+    `moves` are the shifts of each reading of a label score, the one in use last; empty if there is one reading only.
+    """
 
     posterior: Predictor
     propensity: Predictor
     shift: float
     of_class: bool
+    moves: tuple[float, ...] = ()
 
     def log_odds(self, design: Design) -> Rows:
         moved = shift_class(self.posterior.log_odds(design), self.propensity.log_odds(design), self.shift)

@@ -19,12 +19,12 @@ from propense._designs import Design, Predictor, as_design
 from propense._diagnostics.diagnosis import WIDER
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows, Vector, namespace
-from propense._maths.double_logistic import hidden_log_odds
+from propense._maths.double_logistic import hidden_log_odds, shift_class
 from propense._maths.logistic import log_odds_of_log, logit, sigmoid, softplus
 from propense._steps.label_scores import LabelScore
 from propense._steps.pair_curve import PairCurve, PairSettings, climb_share, fit_pair_curve
 
-__all__ = ["Bells", "ScorePredictor", "Split", "fit_bells", "fit_split"]
+__all__ = ["Bells", "ScorePredictor", "Split", "fit_bells", "fit_split", "outermost", "share_range"]
 
 # The width of each bell counts as many rows of half the variance of all scores: bells of few rows stay wide.
 _ROWS, _SHRUNK = 50.0, 0.5
@@ -162,11 +162,29 @@ class Split:
         found = {"constant": constant, "climb": climb}
         return found if self.bells is None else {**found, "bells": replace(self, share=None)}
 
-    def hidden_range(self, t: Rows) -> tuple[Rows, Rows]:
-        """The log-odds of the least and the most that h can be: the outermost readings, and something beyond."""
-        xp = namespace(t)
-        hidden = [hidden_log_odds(each.posterior(t), each.propensity(t)) for each in self.readings.values()]
-        return reduce(xp.minimum, hidden) - WIDER, reduce(xp.maximum, hidden) + WIDER
+    def pairs(self, t: Rows, moves: tuple[float, ...] = ()) -> list[tuple[Rows, Rows]]:
+        """The log-odds of y and e in each reading, the one in use last; y moved to a known prior by `moves`."""
+        pairs = [(each.posterior(t), each.propensity(t)) for each in (*self.readings.values(), self)]
+        return [shift_class(*pair, move) for pair, move in zip(pairs, moves, strict=True)] if moves else pairs
+
+
+def outermost(pairs: list[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
+    """The log-odds of the least and the most that h can be, row by row: the outermost readings, and `WIDER` beyond."""
+    hidden = [hidden_log_odds(*pair) for pair in pairs]
+    xp = namespace(hidden[0])
+    return reduce(xp.minimum, hidden) - WIDER, reduce(xp.maximum, hidden) + WIDER
+
+
+def share_range(sample: Sample, pairs: list[tuple[Rows, Rows]], unknowns: list[float]) -> tuple[float, float]:
+    """The least and the most that the share of positives can be: that of the rows under one reading, as above.
+
+    `unknowns` are log(1 − d) in each reading, where d is the share of negatives that are known.
+    """
+    low, high = (
+        [sample.share_positive(a + way, b, unknown) for (a, b), unknown in zip(pairs, unknowns, strict=True)]
+        for way in (-WIDER, WIDER)
+    )
+    return min(low), max(high)
 
 
 def _mean_log_odds(a: Rows, b: Rows) -> Rows:

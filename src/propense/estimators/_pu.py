@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state, get_tags
 
 from propense._designs import Design, Predictor, as_design, column_scales
-from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, WIDER, Diagnosis, widened
+from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, Diagnosis
 from propense._diagnostics.doubts import (
     FEW_ROWS,
     OF_RATIO,
@@ -25,8 +25,8 @@ from propense._inputs.columns import Column
 from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
 from propense._inputs.sample import Sample, read_features
 from propense._maths.arrays import Rows, as_float, namespace
-from propense._maths.double_logistic import hidden_log_odds, shift_class
-from propense._maths.logistic import log_odds_of_log, logit, sigmoid, softplus
+from propense._maths.double_logistic import shift_class
+from propense._maths.logistic import logit, sigmoid
 from propense._solvers import SOLVERS
 from propense._steps.known_negatives import best_log_unknown, fit_complete
 from propense._steps.known_prior import ShiftedPredictor, shift_to
@@ -50,7 +50,7 @@ from propense._steps.pair_curve import (
     refit_pair,
 )
 from propense._steps.predictors import LogisticPredictor, Model, OutOfFold, certain
-from propense._steps.readings import ScorePredictor, Split, fit_split
+from propense._steps.readings import ScorePredictor, Split, fit_split, outermost, share_range
 from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
@@ -93,7 +93,8 @@ class PUClassifier(BasePUClassifier):
         and e are then fitted together, y along the score and e over these columns, and no reading is needed. Twice the
         fits of learners are needed where relations are curved.
     prior : float or (float, float), default=None
-        The share of rows that are positive, or the range it lies in, if known from elsewhere. y is moved to meet it.
+        The share of rows that are positive, or the range it lies in, if known from elsewhere. y is moved to meet it,
+        and so is every reading, before ranges are taken.
     decision : {"posterior", "balanced"}, default="balanced"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     cv : int or list of (ndarray, ndarray), default=5
@@ -238,7 +239,7 @@ class PUClassifier(BasePUClassifier):
         self.random_state = random_state
 
     def predict_hidden_range(self, X: Any) -> Rows:
-        """The range of h(x) = P(Y=1 | x, S=0): under the fewest and the most positives that are likely.
+        """The range of h(x) = P(Y=1 | x, S=0): that of all readings, at the prior if it is known, and beyond.
 
         Parameters
         ----------
@@ -262,19 +263,17 @@ class PUClassifier(BasePUClassifier):
 
     def _log_odds_and_range(self, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
         """The log-odds of y and e, and of the range of h if there is one; a label score is computed once."""
-        shift, y, e = None, self._posterior, self._propensity  # type: float | None, Any, Any
+        y, e, shift, moves = self._posterior, self._propensity, None, ()  # type: Any, Any, float | None, Any
         if isinstance(y, ShiftedPredictor):
-            shift, y, e = y.shift, y.posterior, y.propensity
-        ends = None
-        if not isinstance(y, ScorePredictor):
-            a, b = y.log_odds(design), e.log_odds(design)
-        else:
-            t = y.score.of(design)
-            named = not isinstance(e, ScorePredictor)
-            a, b = y.along(t, design), e.log_odds(design) if named else y.split.propensity(t)
-            if self.diagnosis_.labelling != "complete":
-                ends = _around(a, b) if named else y.split.hidden_range(t)
-        return (a, b, ends) if shift is None else (*shift_class(a, b, shift), _moved(ends, a, b, shift))
+            y, e, shift, moves = y.posterior, y.propensity, y.shift, y.moves
+        if isinstance(y, ScorePredictor) and isinstance(e, ScorePredictor):
+            pairs = y.split.pairs(y.score.of(design), moves)
+            return (*pairs[-1], outermost(pairs))
+        pair = y.log_odds(design), e.log_odds(design)
+        if shift is not None:
+            pair = shift_class(*pair, shift)
+        ranged = isinstance(y, ScorePredictor) and self.diagnosis_.labelling != "complete"
+        return (*pair, outermost([pair]) if ranged else None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -346,42 +345,32 @@ class PUClassifier(BasePUClassifier):
         t, score = scored.t, scored.score
         constant = sample.propensity_columns is not None
         split, curve = fit_split(sample, t, self._settings(), 0.0 if constant and self.share is None else self.share)
-        a, b = split.posterior(t), split.propensity(t)
-        pair: tuple[Predictor, Predictor] = ScorePredictor(score, split, True), ScorePredictor(score, split, False)
-        priors, log_unknown = {}, 0.0
-        for name, each in {**split.readings, "shared": split}.items():
-            pair_of = each.posterior(t), each.propensity(t)
-            # The share of known negatives depends on how many negatives a reading finds; the last one is of y and e.
-            log_unknown = best_log_unknown(sample, *pair_of)
-            priors[name] = sample.share_positive(*pair_of, log_unknown)
-        priors.setdefault("bells", priors["climb"])
-        low, high = widened([priors[name] for name in split.readings], sample.mean(sample.labelled))
-        low, high = min(low, priors["shared"]), max(high, priors["shared"])
-        return self._with_prior(
-            sample,
-            Model(
-                *pair,
-                n_iter=max(curve.free.n_iter, 1),
-                converged=curve.converged,
-                risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
-                doubts=doubt_of(falling_curve, float(curve.beta[1])),
-                log_unknown=log_unknown,
-                rows=OutOfFold(a, b, split.hidden_range(t)),
-                kept={
-                    "diagnosis_": Diagnosis(
-                        curve.height,
-                        split.share or 0.0,
-                        scored.evidence,
-                        scored.alignment,
-                        {name: priors[name] for name in SCORE_READINGS},
-                        math.nan,
-                        low,
-                        high,
-                        scored.learned,
-                    )
-                },
-            ),
+        pairs = split.pairs(t)
+        names = (*split.readings, "shared")
+        # The share of known negatives depends on how many negatives a reading finds; the last one is of y and e.
+        unknowns = [best_log_unknown(sample, *pair) for pair in pairs]
+        shares = [sample.share_positive(*pair, unknown) for pair, unknown in zip(pairs, unknowns, strict=True)]
+        priors = {"bells": shares[1], **dict(zip(names, shares, strict=True))}
+        facts = Diagnosis(
+            curve.height,
+            split.share or 0.0,
+            scored.evidence,
+            scored.alignment,
+            {name: priors[name] for name in SCORE_READINGS},
+            math.nan,
+            learners=scored.learned,
         )
+        model = Model(
+            ScorePredictor(score, split, True),
+            ScorePredictor(score, split, False),
+            n_iter=max(curve.free.n_iter, 1),
+            converged=curve.converged,
+            risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
+            doubts=doubt_of(falling_curve, float(curve.beta[1])),
+            log_unknown=unknowns[-1],
+            kept={"diagnosis_": facts},
+        )
+        return self._with_range(sample, model, pairs, unknowns)
 
     def _without_named(self, sample: Sample, seed: int, score: Callable[..., ScoredRows]) -> ScoredRows | None:
         """Label scores from the columns that were not named for e; None if there are none, or y may use no others."""
@@ -401,10 +390,8 @@ class PUClassifier(BasePUClassifier):
         found, log_unknown, propensity = named.search, named.log_unknown, named.propensity
         split = Split(named.level, named.slope, 1.0, 0.0, None)
         posterior = ScorePredictor(scored.score, split, True, named.own)
-        a, b = posterior.along(scored.t, sample.design), sample.log_odds(propensity)
-        prior = sample.share_positive(a, b, log_unknown)
-        low, high = widened([prior], sample.mean(sample.labelled))
-        facts = Diagnosis(0.0, 0.0, 0.0, 0.0, dict.fromkeys(SCORE_READINGS, prior), math.nan, low, high, scored.learned)
+        pair = posterior.along(scored.t, sample.design), sample.log_odds(propensity)
+        priors = dict.fromkeys(SCORE_READINGS, sample.share_positive(*pair, log_unknown))
         model = Model(
             posterior,
             propensity,
@@ -412,10 +399,9 @@ class PUClassifier(BasePUClassifier):
             converged=found.converged,
             risk_path=[found.value / sample.total_weight],
             log_unknown=log_unknown,
-            rows=OutOfFold(a, b, _around(a, b)),
-            kept={"diagnosis_": facts},
+            kept={"diagnosis_": Diagnosis(0.0, 0.0, 0.0, 0.0, priors, math.nan, learners=scored.learned)},
         )
-        return self._with_prior(sample, model)
+        return self._with_range(sample, model, [pair], [log_unknown])
 
     def _complete_scores(self, sample: Sample, scored: ScoredRows) -> Model:
         """The scores are of the class, which is known for every row."""
@@ -435,33 +421,40 @@ class PUClassifier(BasePUClassifier):
             kept={"diagnosis_": found},
         )
 
+    def _with_range(self, sample: Sample, model: Model, pairs: list[tuple[Rows, Rows]], unknowns: list[float]) -> Model:
+        """The model with the ranges of P(Y=1) and of h; each reading moved to the share of positives that is known."""
+        if self.prior is not None:
+            moves = tuple(self._shift(sample, *each) for each in zip(pairs, unknowns, strict=True))
+            pairs = [shift_class(*pair, move) for pair, move in zip(pairs, moves, strict=True)]
+            model = _shifted(model, moves[-1], moves if len(moves) > 1 else ())
+        low, high = self._within(*share_range(sample, pairs, unknowns))
+        facts, used = model.kept["diagnosis_"], sample.share_positive(*pairs[-1], model.log_unknown)
+        facts = replace(facts, priors={**facts.priors, "shared": used}, low=low, high=high)
+        return replace(model, rows=OutOfFold(*pairs[-1], outermost(pairs)), kept={"diagnosis_": facts})
+
     def _with_prior(self, sample: Sample, model: Model) -> Model:
-        """The model moved to the share of positives that is known, if it is not there already."""
+        """A linear model moved to the share of positives that is known."""
         if self.prior is None:
             return model
-        rows = model.rows
-        a, b = (
-            (sample.log_odds(model.posterior), sample.log_odds(model.propensity))
-            if rows is None
-            else (rows.posterior, rows.propensity)
-        )
-        low, high = self._prior_range()
-        found = sample.share_positive(a, b, model.log_unknown)
-        wanted = min(max(found, low), high)
-        facts = model.kept["diagnosis_"]
-        ends = {"low": max(low, facts.low), "high": min(high, facts.high)}
-        if ends["low"] > ends["high"]:
-            ends = {"low": low, "high": high}
-        kept = {"diagnosis_": replace(facts, priors={**facts.priors, "shared": wanted}, **ends)}
-        shift = shift_to(wanted, sample, a, b, model.log_unknown)
-        pair = model.posterior, model.propensity
-        return replace(
-            model,
-            posterior=ShiftedPredictor(*pair, shift, True),
-            propensity=ShiftedPredictor(*pair, shift, False),
-            rows=None if rows is None else OutOfFold(*shift_class(a, b, shift), _moved(rows.hidden_range, a, b, shift)),
-            kept=kept,
-        )
+        pair = sample.log_odds(model.posterior), sample.log_odds(model.propensity)
+        shift = self._shift(sample, pair, model.log_unknown)
+        moved = shift_class(*pair, shift)
+        facts, used = model.kept["diagnosis_"], sample.share_positive(*moved, model.log_unknown)
+        low, high = share_range(sample, [moved], [model.log_unknown])
+        low, high = self._within(min(low, *facts.priors.values()), max(high, *facts.priors.values()))
+        facts = replace(facts, priors={**facts.priors, "shared": used}, low=low, high=high)
+        return replace(_shifted(model, shift), kept={"diagnosis_": facts})
+
+    def _shift(self, sample: Sample, pair: tuple[Rows, Rows], log_unknown: float) -> float:
+        """How far y's log-odds must move for the share of positives to be what is known, or within it."""
+        found = sample.share_positive(*pair, log_unknown)
+        wanted = self._within(found)[0]
+        return 0.0 if wanted == found else shift_to(wanted, sample, *pair, log_unknown)
+
+    def _within(self, *shares: float) -> list[float]:
+        """Shares of positives, kept to what is known of them."""
+        low, high = (0.0, 1.0) if self.prior is None else self._prior_range()
+        return [min(max(share, low), high) for share in shares]
 
     def _prior_range(self) -> tuple[float, float]:
         ends = tuple(self.prior) if isinstance(self.prior, tuple | list) else (self.prior, self.prior)
@@ -471,6 +464,11 @@ class PUClassifier(BasePUClassifier):
         if self.prior is None:
             return
         labelled = sample.mean(sample.labelled)
+        if sample.is_complete:
+            raise InvalidOption(
+                f"PUClassifier(prior={self.prior!r}): the class of every row is known, so the share of positives is "
+                f"{labelled:.1%} and nothing is left to estimate. Leave out prior, or the known negatives."
+            )
         if self._prior_range()[1] < labelled:
             raise InvalidOption(
                 f"PUClassifier(prior={self.prior!r}): {labelled:.1%} of the rows are labelled, so at least that share "
@@ -563,24 +561,14 @@ def _diagnose(sample: Sample, curve: PairCurve, share: float, stability: float) 
     )
 
 
-def _around(a: Rows, b: Rows) -> tuple[Rows, Rows]:
-    """The log-odds of the range of h where y and e are known apart: somewhat less, and somewhat more."""
-    hidden = hidden_log_odds(a, b)
-    return hidden - WIDER, hidden + WIDER
-
-
-def _moved(ends: tuple[Any, Any] | None, a: Rows, b: Rows, shift: float) -> tuple[Any, Any] | None:
-    """The range of h after the log-odds of y, in use and at the ends, have moved by `shift`; s = σ(a)σ(b) stays."""
-    if ends is None:
-        return None
-    xp, log_s = namespace(a), -softplus(-a) - softplus(-b)
-    log_rest = xp.logaddexp(-softplus(a), -softplus(-a) - softplus(b))
-    # h/(1 − h) = (y − s)/(1 − y), so that y/(1 − y) = (h/(1 − h) + s)/(1 − s).
-    posteriors = [xp.logaddexp(each, log_s) - log_rest for each in ends]
-    low, high = (
-        hidden_log_odds(*shift_class(each, log_odds_of_log(log_s + softplus(-each)), shift)) for each in posteriors
+def _shifted(model: Model, shift: float, moves: tuple[float, ...] = ()) -> Model:
+    """The model with y moved by `shift` and e such that y·e stays as it is."""
+    pair = model.posterior, model.propensity
+    return replace(
+        model,
+        posterior=ShiftedPredictor(*pair, shift, True, moves),
+        propensity=ShiftedPredictor(*pair, shift, False, moves),
     )
-    return low, high
 
 
 def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, log_unknown: float) -> float:

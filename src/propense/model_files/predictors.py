@@ -20,13 +20,15 @@ from propense.model_files.preparations import build_preparation, describe_prepar
 
 __all__ = ["OPTIONAL", "PREDICTORS", "build_predictors", "describe_predictors"]
 
-# The facts of the two predictors, and what they may share: a label score, and how far y was moved to a known prior.
+# The facts of the two predictors, and what they may share: a label score, and how far y was moved to a known prior, in
+# use and in each reading.
 PREDICTORS = ("posterior", "propensity")
 OPTIONAL: dict[str, Check] = {
     "score": lambda value, p: isinstance(value, dict),
     "split": lambda value, p: isinstance(value, dict),
     "own": lambda value, p: isinstance(value, dict),
     "shift": is_real,
+    "moves": lambda value, p: isinstance(value, tuple) and all(is_real(each, p) for each in value),
 }
 # What stands for a predictor that follows the label score.
 _SCORED = {"of": "score"}
@@ -40,6 +42,8 @@ def describe_predictors(posterior: Predictor, propensity: Predictor, where: str)
     both = posterior, propensity
     if isinstance(posterior, ShiftedPredictor):
         facts["shift"] = posterior.shift
+        if posterior.moves:
+            facts["moves"] = posterior.moves
         both = posterior.posterior, posterior.propensity
     pair = dict(zip(PREDICTORS, both, strict=True))
     scored = [each for each in pair.values() if isinstance(each, ScorePredictor)]
@@ -87,8 +91,15 @@ def build_predictors(
         for name in PREDICTORS
     ]
     if "shift" in facts:
-        shift = float(facts["shift"])
-        return ShiftedPredictor(pair[0], pair[1], shift, True), ShiftedPredictor(pair[0], pair[1], shift, False)
+        shift, moves = float(facts["shift"]), tuple(map(float, facts.get("moves", ())))
+        if len(moves) != (1 + len(split.readings) if len(scored) == 2 else 0) or (moves and moves[-1] != shift):
+            raise ModelFileError(f"{what} does not say how far each reading was moved to the known prior")
+        return (
+            ShiftedPredictor(pair[0], pair[1], shift, True, moves),
+            ShiftedPredictor(pair[0], pair[1], shift, False, moves),
+        )
+    if "moves" in facts:
+        raise ModelFileError(f"{what} has readings that were moved, but no known prior")
     return pair[0], pair[1]
 
 
