@@ -33,7 +33,7 @@ print(f"{ill.sum()} are ill, {diagnosed.sum()} diagnosed, {found.expected.sum():
 PrevalenceDisplay(n, int(diagnosed.sum()), float(found.expected.sum())).plot()
 
 # %%
-# The column with the largest differences between its groups comes first.
+# The column comes first in which the share varies most over the positives.
 figure, axes = plt.subplots(1, 2, figsize=(9, 2.6), layout="constrained")
 GroupDisplay(found.groups[0], found.estimator.label_frequency_).plot(ax=axes[0])
 PropensityCurveDisplay(age, found.scores.propensity, found.expected, name="age").plot(ax=axes[1])

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -50,7 +51,7 @@ def test_the_numbers_are_those_of_the_fit(found, page):
     assert f"The other {expected - labelled:,.0f} {between} are hidden among the unlabelled rows." in words
     review = list_rows(found, 25)
     first, (least, most) = review.rows[0], review.hidden_range[0]
-    cells = f"<td>{review.hidden[0]:.2f}</td><td>{least:.2f} to {most:.2f}</td>"
+    cells = f"<td>{review.hidden[0]:.2f}</td><td>{least:.2f} to {min(most, 0.99):.2f}</td>"
     assert f'<th scope="row">p{first}</th>{cells}' in page
     assert str(review.promise) in words
 
@@ -81,8 +82,42 @@ def test_where_too_little_was_learned_rows_have_no_chances(clinic):
 @pytest.mark.slow
 def test_groups_do_not_contradict_the_test_of_labels_at_random(found):
     assert found.scar.p_value > 0.05
-    assert "may be due to chance" in gather_fit(found, "x").caution
-    assert gather_fit(replace(found, scar=replace(found.scar, p_value=0.01)), "x").caution == ""
+    assert "may be due to chance" in gather_fit(found, "x").about_groups
+    for scar in (None, replace(found.scar, p_value=0.01)):
+        assert "may be due to chance" not in gather_fit(replace(found, scar=scar), "x").about_groups
+
+
+@pytest.mark.slow
+def test_a_share_that_was_given_is_not_called_an_estimate(clinic):
+    found = fit_table(clinic, "reported", id="patient", prior=0.5, scar_test=False)
+    report = gather_fit(found, "x")
+    words = " ".join(re.sub("<[^>]+>", "", render(report).html).split())
+    assert "About 300 of 600 rows are positive (as was given)." in words
+    assert "by the method PUClassifier, kept to the share of positives that was given." in words
+    assert "Ranges are in brackets. Those of the groups" in words
+    assert "The share of positives is 50%, as was given." in report.assumptions
+    assert report.naive.lines[0][2] == "300 (50%)"
+    # What the rows are is uncertain all the same.
+    assert all(" to " in line[3] for line in report.groups.lines)
+
+
+def test_no_chance_of_a_row_is_certain_and_all_have_ranges(found):
+    """e = s/y with y = h + s·(1 − h); the most of h is the least of e."""
+    report = gather_fit(found, "x")
+    review = list_rows(found, 25)
+    rows, sure = review.rows, lambda chance: f"{np.clip(chance, 0.01, 0.99):.2f}"
+    s = found.scores.posterior[rows] * found.scores.propensity[rows]
+    ends = s[:, np.newaxis] / (review.hidden_range + s[:, np.newaxis] * (1 - review.hidden_range))
+    propensity = found.scores.propensity[rows]
+    for line, h, e, (high, low) in zip(report.review.lines, review.hidden, propensity, ends, strict=True):
+        assert line[1] == sure(h)
+        assert line[3] == f"{sure(e)} ({sure(low)} to {sure(high)})"
+        assert low <= e <= high
+    assert report.naive.lines[0][2].endswith("%; {:.0%} to {:.0%})".format(*found.prior_range))
+    groups = [group for each in found.groups for group in each.groups]
+    for line, group in zip(report.groups.lines, groups, strict=True):
+        low, high = group.frequency_range
+        assert line[4] == f"{group.frequency:.0%} ({low:.0%} to {high:.0%})"
 
 
 def test_nothing_is_asked_of_the_network(page):

@@ -16,6 +16,8 @@ from propense.errors import InvalidOption, InvalidTable
 from propense.tables import (
     Promise,
     TableFile,
+    describe_assumptions,
+    describe_groups,
     describe_learning,
     fit_table,
     list_rows,
@@ -87,7 +89,10 @@ def test_the_promise_is_the_sum_of_the_chances_with_a_range(found):
     promise = review.promise
     np.testing.assert_allclose((promise.expected, promise.low, promise.high), 40 * np.array(expected), rtol=1e-12)
     between = f"({promise.low:.0f} to {promise.high:.0f})"
-    assert str(promise) == f"Of these 40 rows, about {promise.expected:.0f} are expected to be positive {between}."
+    assert str(promise) == f"Of these 40 rows, about {promise.expected:.0f} are expected to be positive {between}. " + (
+        "The range allows for other assumptions about the labelling, within limits, and for chance: the number found "
+        "varies by itself."
+    )
     assert str(list_rows(found, 1).promise).startswith("Of this row, about 1 is expected to be positive (")
 
 
@@ -300,10 +305,62 @@ def test_what_was_known_is_said_in_words(clinic):
     words = " ".join(describe_learning(fit_table(clinic, "reported", **asked, prior=(0.4, 0.45))))
     assert "The share of positives was known to be 40% to 45%, and the estimate was kept to that." in words
     words = " ".join(describe_learning(fit_table(clinic, "reported", **asked, propensity_features=["sex"])))
-    assert "only on the columns that were named for it. How many rows are positive rests on that." in words
-    assert "No labelling pattern" not in words
+    assert "taken to depend only on sex. How many rows are positive rests on that, and the ranges" in words
+    assert "The labels do not" not in words
     words = " ".join(describe_learning(fit_table(clinic, "reported", **ASKED, method="pglin")))
     assert words.startswith("What separates being positive from being labelled:")
+
+
+def fitted(table, **options):
+    labels = table["reported"].to_pandas() == "yes"
+    frame = table.select(["age", "bmi"]).to_pandas().assign(day=np.arange(len(labels)) % 7)
+    model = PUClassifier(learners=[LogisticRegression(max_iter=1000)], random_state=0, **options)
+    return summarise_estimator(model.fit(frame, labels), frame, labels)
+
+
+NAMED = {"propensity_features": ["age"]}
+
+
+@pytest.mark.parametrize("options", [{}, NAMED, {"prior": 0.5}, {"prior": (0.45, 0.5)}, {**NAMED, "prior": 0.5}])
+def test_the_ranges_of_groups_add_up_to_no_less_than_that_of_all_rows(clinic, options):
+    found = fitted(clinic, **options)
+    n, (low, high) = len(found.labelled), found.prior_range
+    assert low < high or options.get("prior") == 0.5
+    for grouping in found.groups:
+        assert sum(group.low for group in grouping.groups) <= n * low * (1 + 1e-9)
+        assert sum(group.high for group in grouping.groups) >= n * high * (1 - 1e-9)
+        for group in grouping.groups:
+            assert group.low <= group.positives <= group.high
+            assert group.frequency_range == (group.labelled / group.high, group.labelled / group.low)
+            assert group.labelled <= group.low
+
+
+def test_nothing_is_said_that_contradicts_what_was_given(clinic):
+    """Columns of y and e, a constant e, and a prior, in what was learned, the groups and the assumptions."""
+    order = "puts the rows in nearly the same order"
+    free = fitted(clinic)
+    assert order in " ".join(describe_assumptions(free))
+    assert "Neither is certain: hence the range." in " ".join(describe_learning(free))
+    assert "divided by its estimated number of positives" in describe_groups(free)[0]
+    assert "was taken" not in " ".join(describe_groups(free) + describe_learning(free) + describe_assumptions(free))
+    named = fitted(clinic, class_features=["bmi", 2], **NAMED)
+    for words in (" ".join(describe_learning(named)), " ".join(describe_assumptions(named))):
+        assert "The chance of a label was taken to depend only on age." in words
+        assert "Being positive was taken to depend only on bmi and day." in words
+        assert order not in words
+        assert named.estimator.diagnosis_.pattern not in words
+    assert "Labelling was taken to depend only on age. If the share still" in " ".join(describe_groups(named))
+    flat = fitted(clinic, propensity_features=[])
+    words = describe_learning(flat)
+    assert words[0] == "Every positive was taken to be equally likely to be labelled."
+    assert flat.estimator.diagnosis_.pattern not in words
+    assert "not to depend on any column" in " ".join(describe_groups(flat))
+    known = fitted(clinic, prior=0.525)
+    assert "known to be 52.5%, and" in " ".join(describe_learning(known))
+    assert "hence the ranges of rows and groups." in " ".join(describe_learning(known))
+    words = describe_assumptions(known)
+    assert words[-1] == "The share of positives is 52.5%, as was given."
+    assert "decide how many rows are positive" not in " ".join(words)
 
 
 def test_a_fit_without_a_range_says_so(clinic):

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from propense.cli._console import Console
 from propense.cli._printing import harmless, say
-from propense.tables import Grouping, ReviewList, TableFit, describe_learning
+from propense.tables import Group, Grouping, ReviewList, TableFit, describe_groups, describe_learning
 
 __all__ = ["show_fit"]
 
@@ -26,6 +26,7 @@ def show_fit(found: TableFit, name: str, listed: ReviewList | None = None) -> No
             say(f"  {words}: {shown}")
     console.print(_estimates(found), soft_wrap=True)
     console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_), soft_wrap=True)
+    say(*describe_groups(found))
     say(*describe_learning(found))
     if found.scar is not None:
         say(f"Labels at random? {found.scar} {found.scar.rows:,} rows were tested.")
@@ -44,7 +45,9 @@ def _estimates(found: TableFit) -> Table:
     table.add_column(type(estimator).__name__, justify="right")
     table.add_row("positive rows, estimated", _share(labelled, n), _share(estimator.prior_ * n, n))
     hidden, frequency = f"{found.counts.hidden:,.0f}", _percent(estimator.label_frequency_)
-    if found.prior_range is not None and found.prior_range[0] < found.prior_range[1]:
+    if found.prior_range is not None and found.prior_range[0] == found.prior_range[1]:
+        table.add_row("  range", "", "none: the share was given")
+    elif found.prior_range is not None:
         low, high = (max(n * share, labelled) for share in found.prior_range)
         table.add_row("  range", "", f"{low:,.0f} to {high:,.0f} ({low / n:.0%} to {high / n:.0%})")
         hidden = f"{hidden} ({low - labelled:,.0f} to {high - labelled:,.0f})"
@@ -69,8 +72,13 @@ def _under_labelled(groupings: list[Grouping], overall: float) -> Table:
         if len(groups) > 1:
             least, most = groups[0], groups[-1]
             names = [Text(harmless(words), overflow="ellipsis") for words in (grouping.column, least.name, most.name)]
-            table.add_row(names[0], names[1], _percent(least.frequency), names[2], _percent(most.frequency))
+            table.add_row(names[0], names[1], _labelled(least), names[2], _labelled(most))
     return table
+
+
+def _labelled(group: Group) -> str:
+    ends = group.frequency_range
+    return _percent(group.frequency) + ("" if ends is None else f" ({ends[0]:.0%} to {ends[1]:.0%})")
 
 
 def _share(count: float, of: int) -> str:

@@ -18,24 +18,21 @@ from propense.plots import (
 )
 from propense.report.page import Figure, Page, render, software, to_svg
 from propense.study.grids import Grid
-from propense.tables import TableFit, describe_learning, list_rows, summarise_estimator
+from propense.tables import (
+    ReviewList,
+    TableFit,
+    describe_assumptions,
+    describe_groups,
+    describe_learning,
+    list_rows,
+    summarise_estimator,
+)
 from propense.tables.model import review_order
 
 __all__ = ["FitReport", "gather_fit", "report_fit"]
 
 # Number of columns with figures, and of rows in the review list.
 _DRAWN, _LISTED = 6, 25
-# Level of the test of labels at random.
-_LEVEL = 0.05
-
-
-# Assumptions of every method.
-_ALWAYS = (
-    "No row is labelled by mistake: every labelled row is positive.",
-    "The labels show only how often rows are both positive and labelled. The method's assumptions decide how much of "
-    "that is due to being positive and how much to being labelled, and no data can prove them.",
-    "The estimate is used for rows like these.",
-)
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,8 @@ class FitReport:
     frequency: str
     frequency_range: str
     prevalence: Figure
-    caution: str
+    about_groups: str
+    group_ranges: bool
     drawings: list[Figure]
     learned: list[str]
     at_random: str
@@ -105,6 +103,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
     if ends is not None and ends[0] == ends[1]:
         ends, known = None, True
     low, high = (np.nan, np.nan) if ends is None else (max(n * share, labelled) for share in ends)
+    given = ", kept to the share of positives that was given"
     review, review_words, hits = _review(found)
     path = RiskPathDisplay(estimator.risk_path_)
     return FitReport(
@@ -113,17 +112,18 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         rows=f"{n:,}",
         labelled=f"{labelled:,}",
         positives=f"{positives:,.0f}",
-        positives_range=_between(low, high),
-        certainty="" if known or ends is not None else ", which gives no range",
+        positives_range=" (as was given)" if known else _between(low, high),
+        certainty=given if known else ", which gives no range" if ends is None else "",
         hidden=f"{positives - labelled:,.0f}",
         hidden_range=_between(low - labelled, high - labelled),
         frequency=_percent(labelled / positives),
-        frequency_range="" if ends is None else f" ({labelled / high:.0%} to {labelled / low:.0%})",
+        frequency_range="" if ends is None else _percents((labelled / high, labelled / low)),
         prevalence=to_svg(
             "Labelled, hidden positive and negative rows",
             PrevalenceDisplay(n, labelled, positives, positives_range=None if ends is None else (low, high)),
         ),
-        caution=_caution(found),
+        about_groups=" ".join(describe_groups(found)),
+        group_ranges=found.scores.hidden_range is not None,
         drawings=_drawings(found),
         learned=describe_learning(found),
         at_random="" if found.scar is None else f"{found.scar} {found.scar.rows:,} rows were tested.",
@@ -138,7 +138,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         convergence=_convergence(found),
         # PUClassifier has two risks, with a constant and a varying propensity, which are not rounds.
         path=to_svg("Risk after each round", path) if len(path.risks) > 2 else None,
-        assumptions=[*_ALWAYS, *estimator.description.assumes],
+        assumptions=describe_assumptions(found),
         notes=found.notes,
         citation=reference(type(estimator)),
         facts=_facts(found),
@@ -160,13 +160,6 @@ def _drawings(found: TableFit) -> list[Figure]:
     return figures
 
 
-def _caution(found: TableFit) -> str:
-    """A sentence that keeps the figures by group from contradicting the test."""
-    if found.scar is None or found.scar.p_value <= _LEVEL or not found.groups:
-        return ""
-    return "Differences between groups may be due to chance: the test below does not rule out labels given at random."
-
-
 def _groups(found: TableFit) -> Grid:
     lines = [
         [
@@ -174,7 +167,7 @@ def _groups(found: TableFit) -> Grid:
             f"{group.rows:,}",
             f"{group.labelled:,}",
             f"{group.positives:,.0f}{_between(group.low, group.high)}",
-            _percent(group.frequency),
+            _percent(group.frequency) + _percents(group.frequency_range),
         ]
         for grouping in found.groups
         for group in grouping.groups
@@ -191,12 +184,12 @@ def _review(found: TableFit) -> tuple[Grid, str, Figure | None]:
     head, columns = ["row" if found.ids is None else "id"], [_names(found, review.rows)]
     if review.hidden is not None:
         head.append("positive, given no label")
-        columns.append([f"{each:.2f}" for each in review.hidden])
+        columns.append([_chance(each) for each in review.hidden])
     if review.hidden_range is not None:
         head.append("range")
-        columns.append([f"{low:.2f} to {high:.2f}" for low, high in review.hidden_range])
+        columns.append([f"{_chance(low)} to {_chance(high)}" for low, high in review.hidden_range])
     head.append("labelled, if positive")
-    columns.append([f"{each:.2f}" for each in found.scores.propensity[review.rows]])
+    columns.append(_propensities(found, review))
     figure = None
     if not review.promise.unpromised:
         scores, rest = found.scores, ~found.labelled
@@ -208,6 +201,17 @@ def _review(found: TableFit) -> tuple[Grid, str, Figure | None]:
     return Grid(title, head, lines), str(review.promise), figure
 
 
+def _propensities(found: TableFit, review: ReviewList) -> list[str]:
+    """e of the rows of a list, with its range if there is one."""
+    e = found.scores.propensity[review.rows]
+    if review.hidden_range is None:
+        return [_chance(each) for each in e]
+    s = (found.scores.posterior[review.rows] * e)[:, np.newaxis]
+    # The chance of a label s = y·e is what the labels show; y = s + (1 − s)·h.
+    ends = s / (s + (1.0 - s) * review.hidden_range[:, ::-1])
+    return [f"{_chance(each)} ({_chance(low)} to {_chance(high)})" for each, (low, high) in zip(e, ends, strict=True)]
+
+
 def _names(found: TableFit, rows: Any) -> list[str]:
     return [str(row + 1 if found.ids is None else found.ids[row]) for row in rows]
 
@@ -216,8 +220,10 @@ def _naive_comparison(found: TableFit) -> Grid:
     n, labelled = len(found.labelled), int(found.labelled.sum())
     name = type(found.estimator).__name__
     both = int((found.positive & found.naive_positive).sum())
+    ends = found.prior_range
+    between = "" if ends is None or ends[0] == ends[1] else f"; {ends[0]:.0%} to {ends[1]:.0%}"
     lines = [
-        ["estimated positives", _count_of(labelled, n), _count_of(float(found.expected.sum()), n)],
+        ["estimated positives", _count_of(labelled, n), _count_of(float(found.expected.sum()), n, between)],
         ["rows classified as positive", f"{int(found.naive_positive.sum()):,}", f"{int(found.positive.sum()):,}"],
         ["classified as positive by both", f"{both:,}", f"{both:,}"],
     ]
@@ -276,5 +282,14 @@ def _between(low: float | None, high: float | None) -> str:
     return "" if low is None or np.isnan(low) else f" ({low:,.0f} to {high:,.0f})"
 
 
-def _count_of(count: float, of: int) -> str:
-    return f"{count:,.0f} ({_percent(count / of)})"
+def _percents(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f" ({ends[0]:.0%} to {ends[1]:.0%})"
+
+
+def _chance(chance: float) -> str:
+    """Two digits, from 0.01 to 0.99: no estimate is surer."""
+    return f"{min(max(chance, 0.01), 0.99):.2f}"
+
+
+def _count_of(count: float, of: int, between: str = "") -> str:
+    return f"{count:,.0f} ({_percent(count / of)}{between})"

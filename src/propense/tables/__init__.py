@@ -6,7 +6,7 @@ from propense.tables.folder import TableFolder
 from propense.tables.folder_fit import fit_folder
 from propense.tables.groups import Group, Grouping
 from propense.tables.labels import Label
-from propense.tables.learned import describe_learning
+from propense.tables.learned import describe_assumptions, describe_groups, describe_learning
 from propense.tables.model import Scores, TableModel
 from propense.tables.prepare import FitOptions
 from propense.tables.promise import Promise
@@ -31,6 +31,8 @@ __all__ = [
     "TableFolder",
     "TableModel",
     "TableWriter",
+    "describe_assumptions",
+    "describe_groups",
     "describe_learning",
     "fit_folder",
     "fit_table",

@@ -74,7 +74,7 @@ class TableFit:
     naive_positive, positive : ndarray of bool
         Which rows the baseline and the method predict to be positive.
     groups : list of Grouping
-        The share of positives that are labelled, by group; the column with the largest differences first.
+        The share of positives that are labelled, by group; the column with the largest spread first.
     ids : ndarray or None
         The names of the rows.
     notes : list of str

@@ -35,6 +35,13 @@ class Group:
         """The share of the positives that are labelled."""
         return self.labelled / self.positives if self.positives else float("nan")
 
+    @property
+    def frequency_range(self) -> tuple[float, float] | None:
+        """The least and the most that this share is likely to be, None if the method gives no range."""
+        if self.low is None or self.high is None or not self.low:
+            return None
+        return self.labelled / self.high, self.labelled / self.low
+
 
 @dataclass(frozen=True)
 class Grouping:
@@ -61,7 +68,7 @@ def group_labels(
     positive: NDArray[np.float64],
     hidden_range: NDArray[np.float64] | None = None,
 ) -> list[Grouping]:
-    """The groups of every column, the largest differences first.
+    """The groups of every column, the largest `spread` first.
 
     `positive` is P(Y=1 | x, s) of every row, and `hidden_range` the range of it for unlabelled rows.
     """

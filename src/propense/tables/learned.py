@@ -1,22 +1,35 @@
 """What a fit learned, what carried it, and what it rests on, in plain words."""
 
 import math
+from typing import Any
 
 from propense._diagnostics.diagnosis import Diagnosis
 from propense._steps.label_scores import PAIR
 from propense.tables.fit import TableFit
 
-__all__ = ["describe_learning"]
+__all__ = ["describe_assumptions", "describe_groups", "describe_learning"]
 
-_NAMED = (
-    "The chance of a label was taken to depend only on the columns that were named for it. How many rows are positive "
-    "rests on that."
+# Columns named in a sentence.
+_NAMED = 12
+# Level of the test of labels at random.
+_LEVEL = 0.05
+
+_ALWAYS = (
+    "No row is labelled by mistake: every labelled row is positive.",
+    "The labels show only how often rows are both positive and labelled. The method's assumptions decide how much of "
+    "that is due to being positive and how much to being labelled, and no data can prove them.",
+    "The estimate is used for rows like these.",
 )
-_READINGS = (
-    "How many rows are positive rests on where labels level off among the most likely rows, and on how the rows are "
-    "spread. Neither is certain: hence the range."
-)
+_RESTS = "How many rows are positive rests on that, and the ranges take it for granted."
+_LEVELLING = "where labels level off among the most likely rows, and on how the rows are spread"
+_READINGS = f"How many rows are positive rests on {_LEVELLING}. Neither is certain: hence the range."
+_WHICH = f"Which rows are positive rests on {_LEVELLING}. Neither is certain: hence the ranges of rows and groups."
 _ASSUMPTIONS = "The range is what other assumptions about the labelling would give."
+_SHARES = (
+    "Each share is the number of labels in a group divided by its estimated number of positives, and as uncertain as "
+    "that number. Columns come first where the share varies most over the positives; small groups count little."
+)
+_CHANCE = "Differences between groups may be due to chance: the test does not rule out labels given at random."
 
 
 def describe_learning(found: TableFit) -> list[str]:
@@ -27,10 +40,11 @@ def describe_learning(found: TableFit) -> list[str]:
         separates = estimator.description.separates
         rests = [f"What separates being positive from being labelled: {separates}."] if separates else []
         return [*rests, _scored_by(found)]
-    complete = diagnosis.labelling == "complete"
-    named = getattr(estimator, "propensity_features", None)
-    named = named is not None and len(named) > 0 and not complete
-    lines = [_NAMED if named else diagnosis.pattern]
+    complete, known = diagnosis.labelling == "complete", _known(found)
+    named = getattr(estimator, "propensity_features", None) is not None and not complete
+    lines = [*([] if complete else _taken(found)), *([] if named else [diagnosis.pattern])]
+    if named and not known:
+        lines.append(_RESTS)
     if diagnosis.learners:
         lines.append(_learners(diagnosis.learners))
     if diagnosis.missing:
@@ -38,14 +52,77 @@ def describe_learning(found: TableFit) -> list[str]:
     if not math.isnan(diagnosis.stability):
         same = f"{diagnosis.stability:.0%} of the rows"
         lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
-    prior = getattr(estimator, "prior", None)
-    if prior is not None:
-        low, high = prior if isinstance(prior, tuple | list) else (prior, prior)
-        known = f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
+    if known:
         lines.append(f"The share of positives was known to be {known}, and the estimate was kept to that.")
-    elif not complete and not named:
-        lines.append(_READINGS if diagnosis.learners else _ASSUMPTIONS)
+    if not complete and not named:
+        lines.append(_ASSUMPTIONS if not diagnosis.learners else _WHICH if known else _READINGS)
     return [*lines, _scored_by(found)]
+
+
+def describe_groups(found: TableFit) -> list[str]:
+    """Sentences about the shares by group: what they are, their order, and why they may differ."""
+    if not found.groups:
+        return []
+    lines, columns = [_SHARES], getattr(found.estimator, "propensity_features", None)
+    if columns is not None:
+        only = f"to depend only on {_names(found, columns)}" if len(columns) else "not to depend on any column"
+        lines.append(
+            f"Labelling was taken {only}. If the share still differs between groups of other columns, that is due to "
+            "how these are related to it, to chance, or to labelling that depends on them after all."
+        )
+    if found.scar is not None and found.scar.p_value > _LEVEL:
+        lines.append(_CHANCE)
+    return lines
+
+
+def describe_assumptions(found: TableFit) -> list[str]:
+    """What the estimate assumes: every method, this method, and what was said about the columns and the prior."""
+    estimator, known = found.estimator, _known(found)
+    own = list(estimator.description.assumes)
+    if isinstance(getattr(estimator, "diagnosis_", None), Diagnosis):
+        taken = _taken(found)
+        if getattr(estimator, "propensity_features", None) is not None:
+            own = taken
+        else:
+            own = [*taken, *(own[:1] if known else own)]
+        own += [f"The share of positives is {known}, as was given."] if known else []
+    return [*_ALWAYS, *own]
+
+
+def _taken(found: TableFit) -> list[str]:
+    """What was said of the columns that y and e depend on, as sentences."""
+    lines = []
+    for option, what in (("propensity_features", "The chance of a label"), ("class_features", "Being positive")):
+        columns = getattr(found.estimator, option, None)
+        if columns is not None and len(columns):
+            lines.append(f"{what} was taken to depend only on {_names(found, columns)}.")
+        elif columns is not None:
+            lines.append("Every positive was taken to be equally likely to be labelled.")
+    return lines
+
+
+def _known(found: TableFit) -> str:
+    """The share of positives that was given, in words; empty if none was."""
+    prior = getattr(found.estimator, "prior", None)
+    if prior is None:
+        return ""
+    low, high = prior if isinstance(prior, tuple | list) else (prior, prior)
+    return _percent(low) if low == high else f"{_percent(low)} to {_percent(high)}"
+
+
+def _percent(share: float) -> str:
+    """As many digits as the share has: 15%, 1.5%, 0.25%."""
+    return f"{100.0 * share:.4g}%"
+
+
+def _names(found: TableFit, columns: Any) -> str:
+    """The columns, once each: a method that takes numbers only gets a feature for each level of a category."""
+    names, model = found.schema.names, found.model
+    if model is not None and model.preparation is not None:
+        names = [names[place] for place in model.preparation.sources]
+    said = list(dict.fromkeys(each if isinstance(each, str) or each >= len(names) else names[each] for each in columns))
+    more = [f"{len(said) - _NAMED} more"] if len(said) > _NAMED else []
+    return _listed([str(each) for each in said[:_NAMED]] + more)
 
 
 def _learners(learned: dict[str, float]) -> str:

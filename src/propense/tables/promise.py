@@ -24,6 +24,10 @@ _DOUBTS = (
     "all_labelled",
 )
 TOO_LITTLE = "too little was learned, as the notes on the fit explain"
+_COVERS = (
+    "The range allows for other assumptions about the labelling, within limits, and for chance: the number found "
+    "varies by itself."
+)
 # Eight of ten values of a normal distribution are within this many standard deviations.
 _EIGHT_OF_TEN = 1.28
 
@@ -68,7 +72,7 @@ class Promise:
         words = f"Of {rows}, about {count} {'is' if count == '1' else 'are'} expected to be positive"
         if np.isnan(self.low):
             return f"{words}. The method gives no range."
-        return f"{words} ({self.low:,.0f} to {self.high:,.0f})."
+        return f"{words} ({self.low:,.0f} to {self.high:,.0f}). {_COVERS}"
 
 
 def add_up(hidden: NDArray[np.float64], ends: NDArray[np.float64] | None) -> NDArray[np.float64]:
