@@ -306,6 +306,30 @@ def test_a_linear_learner_stands_alone_if_it_is_two_standard_errors_better_than_
     assert set(seen) == {0, 1, 2}
 
 
+@pytest.mark.parametrize("noise", [0.2, 3.0])
+def test_a_pair_is_refuted_if_the_learners_together_predict_labels_better(rng, noise):
+    signal = rng.normal(size=600)
+    s = rng.random(600) < 1 / (1 + np.exp(0.5 - 1.5 * signal))
+    names = ["logistic regression", "boosted trees", "logistic regression, hardly penalised", "linear pair"]
+    members = [label_scores.Member(name, False, ()) for name in names]
+    # Each of the two learners is worse than the pair; what was left out of the mean is best.
+    one, two, pair = (signal + much * rng.normal(size=600) for much in (1.0, 1.0, noise))
+    sample = Sample(as_design(signal[:, np.newaxis]), s, None, None)
+    losses = [row_losses(s, each, None).mean() for each in (one / one.std() + two / two.std(), pair)]
+    found = label_scores._is_refuted(sample, members, [one, two, signal, np.zeros(600)], pair)
+    assert found == (losses[0] < losses[1]) == (noise > 1.0)
+
+
+def test_a_linear_pair_stays_out_where_its_e_makes_up_for_a_class_that_is_curved():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    positive = rng.random(1500) < 1 / (1 + np.exp(3 - 3 * X[:, 0] - 4.5 * X[:, 1] ** 2))
+    s = positive & (rng.random(1500) < 1 / (1 + np.exp(-3 * X[:, 2])))
+    found = PUClassifier(random_state=0).fit(X, s).diagnosis_
+    assert found.evidence > 20
+    assert "linear pair" not in found.learners
+
+
 def test_what_a_fold_is_scored_by_does_not_depend_on_its_labels(rng):
     """Not the learners, and not the pair, whose search starts from a fit to all rows."""
     X = rng.normal(size=(600, 3))

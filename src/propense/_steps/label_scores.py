@@ -282,8 +282,9 @@ def fit_label_score(
 ) -> ScoredRows:
     """Fit every learner fold by fold; `progress` is called after each fit with the number done, and of all.
 
-    With `pair`, a linear pair of y and e is fitted too. If the labels clearly show an e of its own, or its columns were
-    named, its y joins the learners: they cannot tell y from e, and it can.
+    With `pair`, a linear pair of y and e is fitted too. If the labels clearly show an e of its own and the pair
+    predicts them as well as the learners do, or e's columns were named, its y joins the learners: they cannot tell y
+    from e, and it can.
     """
     design, columns, preparation = sample.design, sample.class_columns, None
     if isinstance(design.features, np.ndarray):
@@ -304,6 +305,8 @@ def fit_label_score(
             members.append(both[0])
             labels = label_log_odds(*(_out_of_fold(each, plain, prepared, held) for each in both))
     raw = [_out_of_fold(member, plain, prepared, held) for member in members]
+    if labels is not None and sample.propensity_columns is None and _is_refuted(sample, members, raw, labels):
+        members, raw, labels = members[:-1], raw[:-1], None
     members, raw = _choose(sample, members, raw, labels)
     weights, constant, t = _combine(sample, members, raw)
     learned = {member.name: _area(sample, each) for member, each in zip(members, raw, strict=True)}
@@ -346,6 +349,17 @@ def _fit_members(
                 progress(len(members) * len(held) + len(found), len(learners) * len(held))
         members.append(Member(learner.name, learner.plain, tuple(found)))
     return members
+
+
+def _is_refuted(sample: Sample, members: list[Member], raw: list[Any], labels: Any) -> bool:
+    """Whether the learners together predict labels they have not seen better than the pair, the last member, does.
+
+    `labels` are the pair's log-odds of a label. A pair also looks strong where its linear y is wrong and e makes up for
+    it; what it says of the labels is then worse than what the learners say.
+    """
+    others = [place for place, member in enumerate(members) if member.name not in (LINEAR, PAIR)]
+    together = _combine(sample, [members[place] for place in others], [raw[place] for place in others])[2]
+    return sample.mean(_label_loss(sample, labels)) > sample.mean(_label_loss(sample, together))
 
 
 def _choose(
