@@ -22,8 +22,8 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 
 from propense import PUClassifier
-from propense._steps import label_scores, pair_curve, readings
-from propense._steps.label_scores import BOOSTED, LOGISTIC, TREES, LabelLearner
+from propense._steps import label_learners, label_scores, pair_curve, readings
+from propense._steps.label_learners import BOOSTED, LOGISTIC, TREES, LabelLearner
 from propense.datasets import names
 from propense.estimators import _pu
 from propense.study.measure import prepare
@@ -42,7 +42,7 @@ def _of_module(module: Any, name: str) -> Callable[[float], Any]:
 
 def _of_learner(learner: str, change: Callable[[LabelLearner, float, int], LabelLearner]) -> Callable[[float], Any]:
     """Change what a learner of the labels is made with."""
-    make = label_scores.auto_learners
+    make = label_learners.auto_learners
 
     def changed(factor: float, sample: Any, seed: int) -> list[LabelLearner]:
         n = sample.design.shape[0]

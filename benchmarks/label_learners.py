@@ -15,7 +15,8 @@ from sklearn.metrics import roc_auc_score
 
 from propense._designs import as_design
 from propense._inputs.sample import Sample
-from propense._steps.label_scores import BOOSTED, LOGISTIC, TREES, auto_learners, fit_label_score
+from propense._steps.label_learners import BOOSTED, LOGISTIC, TREES, auto_learners
+from propense._steps.label_scores import fit_label_score
 from review_lists import draw, worlds
 from unseen import Mask, Rows, print_means
 

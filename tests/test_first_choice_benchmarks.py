@@ -17,6 +17,7 @@ import review_lists
 from propense import PUClassifier
 from propense._steps import label_scores
 from propense._steps import readings as steps
+from propense._steps.label_learners import LOGISTIC, LabelLearner, given_learners
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -31,7 +32,7 @@ def world(rng):
 @pytest.fixture
 def quick(monkeypatch):
     """Learners that take no time."""
-    learners = [label_scores.LabelLearner(label_scores.LOGISTIC), *label_scores.given_learners([GaussianNB()])]
+    learners = [LabelLearner(LOGISTIC), *given_learners([GaussianNB()])]
     monkeypatch.setattr("propense.estimators._pu.auto_learners", lambda *_: learners)
 
 

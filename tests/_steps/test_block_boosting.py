@@ -33,7 +33,8 @@ from propense._steps.block_boosting import (
     hold_out_blocks,
     log_odds_out_of_fold,
 )
-from propense._steps.label_scores import auto_learners, fit_label_score
+from propense._steps.label_learners import auto_learners
+from propense._steps.label_scores import fit_label_score
 from propense._steps.predictors import LogisticPredictor
 
 N = 2000

@@ -24,13 +24,8 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import to_host
 from propense._solvers import newton
 from propense._steps import label_scores
-from propense._steps.label_scores import (
-    LabelLearner,
-    auto_learners,
-    fit_label_score,
-    given_learners,
-    learnable,
-)
+from propense._steps.label_learners import LabelLearner, auto_learners, given_learners, learnable
+from propense._steps.label_scores import fit_label_score
 from propense._steps.pair_curve import PairSettings, fit_pair_curve
 
 SETTINGS = PairSettings(1.0, 1.0, lambda risk, start: newton(risk, start, tol=1e-8, max_iter=200), 200)

@@ -704,7 +704,7 @@ def elsewhere(request):
 @pytest.mark.parametrize("options", [{}, {"propensity_features": [2]}, {"class_features": [0, 1]}, {"prior": 0.5}])
 def test_elsewhere_logistic_regression_is_the_same(problem, elsewhere, options, monkeypatch):
     X, s = problem
-    monkeypatch.setattr("propense._steps.label_scores.FEW_ROWS", 10**6)
+    monkeypatch.setattr("propense._steps.label_learners.FEW_ROWS", 10**6)
     if elsewhere is not sp.csr_array:
         # Tensors and blocks are scored by the fit to all rows.
         monkeypatch.setattr("propense._steps.label_scores.split_rows", lambda *_: iter([None]))

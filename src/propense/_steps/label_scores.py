@@ -12,73 +12,34 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
-from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from propense._designs import Design, Predictor, as_design, column_scales
 from propense._designs.threads import map_in_threads, one_blas_thread, one_openmp_thread
-from propense._diagnostics.doubts import FEW_ROWS
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
 from propense._maths.double_logistic import label_log_odds
 from propense._maths.logistic import logistic_loss
-from propense._steps.folds import FEW_LABELS, Folds, split_rows
+from propense._steps.folds import Folds, split_rows
+from propense._steps.label_learners import BOOSTED, LINEAR, PAIR, TREES, LabelLearner
 from propense._steps.learners import Learner, fit_logistic
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
 from propense.errors import InvalidOption
 
-__all__ = [
-    "BOOSTED",
-    "LabelLearner",
-    "LabelScore",
-    "Member",
-    "ScoredRows",
-    "auto_learners",
-    "fit_label_score",
-    "given_learners",
-    "learnable",
-    "why_only_logistic",
-]
+__all__ = ["LabelScore", "Member", "ScoredRows", "fit_label_score"]
 
-LOGISTIC, LINEAR, BOOSTED, TREES, PAIR = (
-    "logistic regression",
-    "logistic regression, hardly penalised",
-    "boosted trees",
-    "extra trees",
-    "linear pair",
-)
 # How many standard errors better is clearly better.
 _CLEARLY = 2.0
 
-# A leaf of an extra tree has at least √n/3 rows. Of more than twice these rows, each tree gets a sample of so many.
-_LEAF, _TREE_ROWS = 3.0, 5000
-# Of more rows than these, boosting draws so many to find its bins.
-_BINNED_ROWS = 200_000
 # Fewer rows than these are scored sooner than threads start.
 _THREADED_ROWS = 1000
 # The most rows of blocks, roughly, that an area is computed from.
 _AREA_ROWS = 200_000
-
-
-@dataclass(frozen=True)
-class LabelLearner:
-    """A way to learn the labels: our logistic regression (None) or a classifier, under a name.
-
-    `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns. The ridge
-    is that of the logistic regression; None means √n. A booster fits the folds of a Dask array itself.
-    """
-
-    name: str
-    classifier: Any = None
-    plain: bool = False
-    ridge: float | None = None
-    booster: Any = None
 
 
 @dataclass(frozen=True)
@@ -184,90 +145,6 @@ def _is_trees(member: Member) -> bool:
 def _alone(design: Design, predictor: Predictor) -> Rows:
     with one_openmp_thread():
         return predictor.log_odds(design)
-
-
-def learnable(sample: Sample, cv: Folds) -> Sample:
-    """The sample with the columns that y may depend on, less those with hardly a cell in them."""
-    features, columns = sample.design.features, sample.class_columns
-    if not isinstance(features, np.ndarray):
-        return sample
-    count = len(cv) if isinstance(cv, Sequence) else cv
-    # Boosting fails where a column is empty in all of the rows, at most so many, that it draws to find its bins.
-    drawn = min(1.0, _BINNED_ROWS / len(features))
-    full = (~np.isnan(features)).sum(axis=0) >= min(2 * count / drawn, len(features) / 2)
-    if full.all():
-        return sample
-    kept = np.flatnonzero(full) if columns is None else columns[full[columns]]
-    return replace(sample, class_columns=kept)
-
-
-def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
-    """The learners for a sample: linear and curved, as far as its size and storage allow."""
-    features, levels, columns = sample.design.features, sample.levels, sample.class_columns
-    if levels is not None and columns is not None:
-        levels = levels[columns]
-    n = sample.design.shape[0]
-    labels = int(as_float(sample.labelled).sum())
-    if n < FEW_ROWS or labels < FEW_LABELS or why_only_logistic(features):
-        return [LabelLearner(LOGISTIC)]
-    if library_of(features) == "dask":
-        if columns is not None and not len(columns):
-            return [LabelLearner(LOGISTIC)]
-        from propense._steps.block_boosting import BlockBooster
-
-        booster = LabelLearner(BOOSTED, plain=True, booster=BlockBooster(seed))
-        return [LabelLearner(LOGISTIC), booster, LabelLearner(LINEAR, ridge=1.0)]
-    boosted = HistGradientBoostingClassifier(
-        max_iter=80,
-        max_leaf_nodes=8,
-        learning_rate=0.05,
-        min_samples_leaf=20,
-        l2_regularization=5.0,
-        max_features=0.3,
-        early_stopping=False,
-        categorical_features=None if levels is None else np.flatnonzero(levels),
-        random_state=seed,
-    )
-    # Every fold leaves at least half of the rows to fit.
-    large = n > 2 * _TREE_ROWS
-    leaf = math.ceil(math.sqrt(_TREE_ROWS if large else n) / _LEAF)
-    trees = ExtraTreesClassifier(
-        100,
-        min_samples_leaf=leaf,
-        bootstrap=large,
-        max_samples=_TREE_ROWS if large else None,
-        random_state=seed,
-    )
-    return [
-        LabelLearner(LOGISTIC),
-        LabelLearner(BOOSTED, boosted, plain=True),
-        LabelLearner(TREES, trees, plain=True),
-        LabelLearner(LINEAR, ridge=1.0),
-    ]
-
-
-def why_only_logistic(features: Any) -> str:
-    """What keeps trees from learning where X is, and the way out; empty if nothing does."""
-    if sp.issparse(features):
-        return "X is sparse. Pass a dense array, or learners of your own that take sparse matrices"
-    if library_of(features) == "torch":
-        return "X is a tensor. Pass a NumPy array to add trees"
-    if library_of(features) == "dask":
-        from propense._steps.block_boosting import obstacle
-
-        return obstacle(features)
-    return ""
-
-
-def given_learners(classifiers: Sequence[Any]) -> list[LabelLearner]:
-    """A learner for each classifier; those that take missing values get the columns as they are."""
-    names = [type(each).__name__ for each in classifiers]
-    return [
-        LabelLearner(
-            name if names.count(name) == 1 else f"{name} {place + 1}", each, plain=get_tags(each).input_tags.allow_nan
-        )
-        for place, (name, each) in enumerate(zip(names, classifiers, strict=True))
-    ]
 
 
 def fit_label_score(

@@ -30,15 +30,8 @@ from propense._maths.logistic import logit, sigmoid
 from propense._solvers import SOLVERS
 from propense._steps.known_negatives import best_log_unknown, fit_complete
 from propense._steps.known_prior import ShiftedPredictor, shift_to
-from propense._steps.label_scores import (
-    BOOSTED,
-    ScoredRows,
-    auto_learners,
-    fit_label_score,
-    given_learners,
-    learnable,
-    why_only_logistic,
-)
+from propense._steps.label_learners import BOOSTED, auto_learners, given_learners, learnable, why_only_logistic
+from propense._steps.label_scores import ScoredRows, fit_label_score
 from propense._steps.learners import Learner
 from propense._steps.named_pair import fit_named, other_columns
 from propense._steps.pair_curve import (

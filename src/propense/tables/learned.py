@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from propense._diagnostics.diagnosis import Diagnosis
-from propense._steps.label_scores import PAIR
+from propense._steps.label_learners import PAIR
 from propense.tables.fit import TableFit
 
 __all__ = ["describe_assumptions", "describe_groups", "describe_learning"]
