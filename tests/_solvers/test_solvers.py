@@ -6,7 +6,8 @@ import pytest
 from conftest import coarse
 from propense._designs import as_design
 from propense._risks import JointRisk, LogisticRisk
-from propense._solvers import SOLVERS, mm_early
+from propense._solvers import SOLVERS, mm_early, newton, newton_bfgs
+from propense._solvers.newton import _Inverse
 
 N, P = 300, 4
 
@@ -126,3 +127,56 @@ def test_newton_needs_few_hessians(problem, design_kind, monkeypatch):
     solution = SOLVERS["newton"](risk, np.zeros(P + 1), tol=1e-12, max_iter=100)
     assert solution.converged
     assert len(made) < solution.n_iter
+
+
+class _Counted:
+    """A risk that counts its Hessians."""
+
+    def __init__(self, risk):
+        self._risk, self.hessians = risk, 0
+
+    def __getattr__(self, name):
+        return getattr(self._risk, name)
+
+    def hessian(self, coef):
+        self.hessians += 1
+        return self._risk.hessian(coef)
+
+
+def test_corrected_hessians_lead_to_the_same_minimum_and_are_fewer(risk):
+    counted = _Counted(risk), _Counted(risk)
+    plain = newton(counted[0], np.zeros(P + 1), tol=1e-10, max_iter=100)
+    found = newton_bfgs(counted[1], np.zeros(P + 1), tol=1e-10, max_iter=100)
+    assert found.converged
+    assert found.gradient_norm <= 1e-11
+    np.testing.assert_allclose(found.coef, plain.coef, atol=1e-8)
+    assert counted[1].hessians < counted[0].hessians
+
+
+def test_an_inverse_hessian_from_nearby_saves_all_others(risk, rng):
+    found = newton_bfgs(risk, np.zeros(P + 1), tol=1e-10, max_iter=100)
+    inverse = np.linalg.inv(risk.hessian(found.coef))
+    b, counted = rng.normal(size=P + 1), _Counted(risk)
+    np.testing.assert_allclose(found.inverse(b), inverse @ b, rtol=0.2)
+    near = found.coef + 0.05 * rng.normal(size=P + 1)
+    again = newton_bfgs(counted, near, tol=1e-10, max_iter=100, inverse=lambda b: 0.9 * found.inverse(b))
+    assert again.converged
+    assert counted.hessians == 0
+    np.testing.assert_allclose(again.coef, found.coef, atol=1e-8)
+
+
+def test_a_corrected_inverse_is_that_of_bfgs(rng):
+    """H ← (1 − ρ·s·gᵀ)·H·(1 − ρ·g·sᵀ) + ρ·s·sᵀ after a step s that changes the gradient by g, with ρ = 1/sᵀg."""
+    root = rng.normal(size=(6, 6))
+    hessian, expected, one = root @ root.T + np.eye(6), np.diag(rng.random(6)), np.eye(6)
+    start = expected
+    inverse = _Inverse(lambda b: start @ b)
+    for step in rng.normal(size=(4, 6)):
+        change = hessian @ step
+        scale = 1 / (step @ change)
+        left = one - scale * np.outer(step, change)
+        expected = left @ expected @ left.T + scale * np.outer(step, step)
+        inverse.correct(step, change)
+        inverse.correct(step, -change)  # Where the risk curves downwards, nothing is learned.
+    b = rng.normal(size=6)
+    np.testing.assert_allclose(inverse(b), expected @ b, rtol=1e-9)

@@ -14,6 +14,7 @@ from propense._designs import as_design
 from propense._maths.logistic import log_odds_of_log
 from propense._steps.predictors import ProductPredictor
 from propense.datasets import make_double_logistic
+from propense.estimators import _pu
 
 SLOPES = make_double_logistic(1, 10, random_state=0).coef[1:]
 # Propensities as functions of the class score βᵀx, or of other features; the default of make_double_logistic.
@@ -213,3 +214,21 @@ def test_where_every_class_is_known_it_is_a_regression_in_the_columns_units(data
 def test_constant_columns_have_no_direction():
     s = np.arange(97) < 30
     assert linear(random_state=0).fit(np.full((97, 3), 3.3), s).diagnosis_.alignment == 0.0
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("negatives", [False, True])
+def test_the_search_for_many_rows_finds_the_same_answer(monkeypatch, name, negatives):
+    found = world(name, 1500)
+    known = ~found.positive & (np.arange(1500) % 5 == 0) if negatives else None
+    slow = linear(random_state=0, tol=1e-10).fit(found.X, found.labelled, known_negative=known)
+    monkeypatch.setattr(_pu, "_MANY_ROWS", 1000)
+    quick = linear(random_state=0).fit(found.X, found.labelled, known_negative=known)
+    assert quick.converged_
+    np.testing.assert_allclose(quick.predict_proba(found.X), slow.predict_proba(found.X), atol=1e-6)
+    np.testing.assert_allclose(quick.predict_propensity(found.X), slow.predict_propensity(found.X), atol=1e-6)
+    for each in ("height", "share", "alignment"):
+        assert getattr(quick.diagnosis_, each) == pytest.approx(getattr(slow.diagnosis_, each), abs=1e-6)
+    assert quick.diagnosis_.evidence == pytest.approx(slow.diagnosis_.evidence, abs=1e-5)
+    assert quick.diagnosis_.stability == slow.diagnosis_.stability
+    assert quick.diagnosis_.priors == pytest.approx(slow.diagnosis_.priors, abs=1e-6)

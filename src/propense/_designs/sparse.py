@@ -79,14 +79,25 @@ class SparseDesign(HostRows):
         self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, value: bool = True
     ) -> tuple[float, Vector]:
         products = self.matvec(coef)
-        total = float(weigh(formula.loss(products, *rows), weights).sum()) if value else 0.0
-        return total, self.rmatvec(weigh(formula.slope(products, *rows), weights))
+        if not value:
+            return 0.0, self.rmatvec(weigh(formula.slope(products, *rows), weights))
+        losses, slopes = formula.loss_slope(products, *rows)
+        return float(weigh(losses, weights).sum()), self.rmatvec(weigh(slopes, weights))
 
-    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
+    def curve(
+        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, level: bool = False
+    ) -> Matrix:
         curvature = weigh(formula.curvature(self.matvec(coef), *rows), weights)
         if curvature.ndim == 1:
             return self.gram(curvature)
-        return np.stack([self.gram(each) for each in curvature.T])
+        own, *others = curvature.T
+        return np.stack([self.gram(own), *[(self._border if level else self.gram)(each) for each in others]])
+
+    def _border(self, weights: Rows) -> Matrix:
+        """The first row and the first column of `gram`; 0 elsewhere."""
+        out = np.zeros((self.shape[1], self.shape[1]))
+        out[0] = out[:, 0] = self.rmatvec(weights)
+        return out
 
     def take(self, mask: Rows) -> Self:
         return self if mask.all() else type(self)(self._features[np.flatnonzero(mask)])

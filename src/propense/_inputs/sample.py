@@ -111,20 +111,20 @@ class Sample:
         """The log-odds that a predictor gives every row."""
         return self.design.hold(predictor.log_odds(self.design))
 
-    def among(self, mask: Any) -> tuple[Design, Any, Any]:
+    def among(self, mask: Any, most: float = 0.5) -> tuple[Design, Any, Any]:
         """The design, labels and weights of the rows of a mask.
 
-        A minority is copied, if the design allows; a majority stays in place and the other rows get weight 0, which
-        takes no memory.
+        A share of up to `most` of the rows is copied, if the design allows; a larger one stays in place and the other
+        rows get weight 0, which takes no memory.
         """
-        if not self.design.movable or 2 * int(mask.sum()) > self.design.shape[0]:
+        if not self.design.movable or int(mask.sum()) > most * self.design.shape[0]:
             return self.design, self.labelled, as_float(mask) if self.weights is None else self.weights * mask
         weights = None if self.weights is None else self.weights[mask]
         return self.design.take(mask), self.labelled[mask], weights
 
-    def subset(self, mask: Any) -> "Sample":
+    def subset(self, mask: Any, most: float = 0.5) -> "Sample":
         """The sample of the rows of a mask, as in `among`, without a known propensity."""
-        design, labelled, weights = self.among(mask)
+        design, labelled, weights = self.among(mask, most)
         negative = None
         if self.negative is not None and bool((self.negative & mask).any()):
             negative = self.negative if design is self.design else self.negative[mask]

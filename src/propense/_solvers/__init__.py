@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from propense._solvers.adam import Adam
 from propense._solvers.mm import mm, mm_early
-from propense._solvers.newton import newton
+from propense._solvers.newton import newton, newton_bfgs
 from propense._solvers.objective import Solution, gradient_norm
 from propense._solvers.orthant import Penalty, orthant_newton
 from propense._solvers.projected import projected
@@ -21,6 +21,7 @@ __all__ = [
     "gradient_norm",
     "mm_early",
     "newton",
+    "newton_bfgs",
     "orthant_newton",
     "projected",
 ]

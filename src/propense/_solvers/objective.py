@@ -44,13 +44,17 @@ class MajorisedObjective(Objective, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Where a solver stopped; `value` is the risk there, a sum over the rows."""
+    """Where a solver stopped; `value` is the risk there, a sum over the rows.
+
+    `inverse`, if known, multiplies by about the inverse of the Hessian there.
+    """
 
     coef: Vector
     value: float
     gradient_norm: float
     n_iter: int
     converged: bool
+    inverse: Callable[[Vector], Vector] | None = None
 
 
 def gradient_norm(risk: Objective, gradient: Vector) -> float:

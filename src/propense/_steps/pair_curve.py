@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Vector
 from propense._maths.logistic import sigmoid
 from propense._risks import LogisticRisk, PairRisk
-from propense._solvers import Solution, newton
+from propense._solvers import Solution, newton, newton_bfgs
 from propense._steps.known_negatives import minimise
 from propense._steps.predictors import LogisticPredictor, ProductPredictor
 
@@ -30,12 +31,16 @@ _NONE = np.empty(0, dtype=np.intp)
 
 @dataclass(frozen=True)
 class PairSettings:
-    """Penalties, the search, and its largest number of steps."""
+    """Penalties, the search, and its largest number of steps.
+
+    If it is `quick`, the search is `newton_bfgs`, and time per row is saved as well.
+    """
 
     ridge: float
     shrinkage: float
     solve: Callable[..., Solution]
     max_iter: int
+    quick: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class PairCurve:
     gamma: Vector
     slopes: int
     log_unknown: float
+    total_weight: float
 
     @property
     def height(self) -> float:
@@ -91,18 +97,24 @@ def fit_pair_curve(sample: Sample, settings: PairSettings) -> PairCurve:
     constant, log_unknown = minimise(sample, risk, _start(sample, settings, scales[1]), settings.solve)
     flat = risk.split(constant.coef)
     if columns is not None and not len(columns):
-        return PairCurve(constant, constant, flat, *flat, 0, log_unknown)
+        return PairCurve(constant, constant, flat, *flat, 0, log_unknown, sample.total_weight)
     risk = _pair_risk(sample, settings, scales, columns)
     free, log_unknown = minimise(sample, risk, risk.join(*flat), settings.solve)
     own = p if sample.class_columns is None else 1 + len(sample.class_columns)
-    return PairCurve(constant, free, flat, *risk.split(free.coef), len(free.coef) - own - 1, log_unknown)
+    slopes = len(free.coef) - own - 1
+    return PairCurve(constant, free, flat, *risk.split(free.coef), slopes, log_unknown, sample.total_weight)
 
 
 def refit_pair(sample: Sample, settings: PairSettings, curve: PairCurve) -> tuple[Vector, Vector, float]:
     """β, γ and log(1 − d) of some of the rows, from the fit to all of them."""
     scales = column_scales(sample.design, sample.weights)
     risk = _pair_risk(sample, settings, scales, sample.propensity_columns)
-    found, log_unknown = minimise(sample, risk, curve.free.coef, settings.solve)
+    solve, inverse = settings.solve, curve.free.inverse
+    if settings.quick and inverse is not None:
+        # The Hessian of some rows is about their share of that of all.
+        more = curve.total_weight / sample.total_weight
+        solve = partial(solve, inverse=lambda b: more * inverse(b))
+    found, log_unknown = minimise(sample, risk, curve.free.coef, solve)
     return *risk.split(found.coef), log_unknown
 
 
@@ -112,7 +124,8 @@ def _start(sample: Sample, settings: PairSettings, squares: Vector) -> Vector:
     design = sample.design if own is None else sample.design.columns(own)
     ridge = settings.ridge * (squares if own is None else squares[own])
     naive = LogisticRisk(design, sample.labelled, weights=sample.weights, ridge=ridge)
-    return np.append(newton(naive, np.zeros(design.shape[1]), tol=_ROUGH, max_iter=settings.max_iter).coef, 0.0)
+    search = newton_bfgs if settings.quick else newton
+    return np.append(search(naive, np.zeros(design.shape[1]), tol=_ROUGH, max_iter=settings.max_iter).coef, 0.0)
 
 
 def _pair_risk(
@@ -132,6 +145,7 @@ def _pair_risk(
         ridge=settings.ridge * (squares if own is None else squares[own]),
         propensity_ridge=shrunk if columns is None else settings.ridge * squares[columns],
         level=math.sqrt(_LEVEL_RIDGE) * np.append(1.0, means),
+        quick=settings.quick,
     )
 
 

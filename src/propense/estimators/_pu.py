@@ -27,7 +27,7 @@ from propense._inputs.sample import Sample, read_features
 from propense._maths.arrays import Rows, as_float, namespace
 from propense._maths.double_logistic import shift_class
 from propense._maths.logistic import logit, sigmoid
-from propense._solvers import SOLVERS
+from propense._solvers import SOLVERS, newton_bfgs
 from propense._steps.known_negatives import best_log_unknown, fit_complete
 from propense._steps.known_prior import ShiftedPredictor, shift_to
 from propense._steps.label_learners import BOOSTED, auto_learners, given_learners, learnable, why_only_logistic
@@ -49,6 +49,12 @@ from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
 
 __all__ = ["PUClassifier"]
+
+# From this many rows on, the linear pair is fitted by a quicker search. It found the same minimum in all of 200 sets of
+# 12 000 rows, and another one in 4 of 336 smaller ones, where there are several.
+_MANY_ROWS = 10_000
+# The tolerance of quick fits to halves of the rows: a smaller one changed the prediction of no row in twelve sets.
+_HALVES_TOL = 1e-6
 
 
 class PUClassifier(BasePUClassifier):
@@ -300,9 +306,12 @@ class PUClassifier(BasePUClassifier):
         self._check_prior(sample)
         return self._fit_linear(sample) if self._is_linear() else self._fit_scores(sample)
 
-    def _settings(self) -> PairSettings:
-        solve = partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
-        return PairSettings(float(self.ridge), float(self.shrinkage), solve, self.max_iter)
+    def _settings(self, sample: Sample, least: float = 0.0) -> PairSettings:
+        """What a linear pair is fitted with; `least` is the smallest tolerance where there are many rows."""
+        quick = sample.design.shape[0] >= _MANY_ROWS and self.solver != "mm"
+        search, tol = (newton_bfgs, max(self.tol, least)) if quick else (SOLVERS[self.solver], self.tol)
+        solve = partial(search, tol=tol, max_iter=self.max_iter)
+        return PairSettings(float(self.ridge), float(self.shrinkage), solve, self.max_iter, quick)
 
     def _fit_scores(self, sample: Sample) -> Model:
         """Label scores from every learner, then y and e along them."""
@@ -312,7 +321,7 @@ class PUClassifier(BasePUClassifier):
         learners = auto_learners(sample, seed) if auto else given_learners(self.learners)
         # If both kinds of columns were named, a pair has nothing to add.
         both = self.class_features is not None and self.propensity_features is not None
-        pair = None if sample.is_complete or both else self._settings()
+        pair = None if sample.is_complete or both else self._settings(sample)
         score = partial(fit_label_score, cv=self.cv, n_jobs=self.n_jobs, seed=seed, progress=self._progress)
         scored = score(sample, learners, pair=pair)
         if sample.is_complete:
@@ -337,7 +346,9 @@ class PUClassifier(BasePUClassifier):
         """y and e along the label scores, by two readings of the labels."""
         t, score = scored.t, scored.score
         constant = sample.propensity_columns is not None
-        split, curve = fit_split(sample, t, self._settings(), 0.0 if constant and self.share is None else self.share)
+        split, curve = fit_split(
+            sample, t, self._settings(sample), 0.0 if constant and self.share is None else self.share
+        )
         pairs = split.pairs(t)
         names = (*split.readings, "shared")
         # The share of known negatives depends on how many negatives a reading finds; the last one is of y and e.
@@ -375,9 +386,9 @@ class PUClassifier(BasePUClassifier):
 
     def _named_scores(self, sample: Sample, scored: ScoredRows, others: ScoredRows | None) -> Model:
         """y along the label scores that explain the labels better, e over the columns that were named for it."""
-        named = fit_named(sample, scored.t, self._settings())
+        named = fit_named(sample, scored.t, self._settings(sample))
         if others is not None:
-            second = fit_named(sample, others.t, self._settings())
+            second = fit_named(sample, others.t, self._settings(sample))
             if second.search.value < named.search.value:
                 named, scored = second, others
         found, log_unknown, propensity = named.search, named.log_unknown, named.propensity
@@ -478,7 +489,7 @@ class PUClassifier(BasePUClassifier):
         """y and e both linear."""
         if sample.is_complete:
             return self._fit_complete(sample)
-        settings = self._settings()
+        settings = self._settings(sample)
         curve = fit_pair_curve(sample, settings)
         share = self._share(sample, curve)
         # Refits to resampled rows do not need it.
@@ -518,9 +529,10 @@ class PUClassifier(BasePUClassifier):
     def _stability(self, sample: Sample, curve: PairCurve, share: float) -> float:
         """The share of rows on which fits to two random halves agree; NaN if a half has no label."""
         halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
-        settings, calls = self._settings(), []
+        settings, calls = self._settings(sample, _HALVES_TOL), []
         for mask in (halves, ~halves):
-            half = sample.subset(sample.design.send(mask))
+            # One is somewhat more than a half. Both are copied, one after the other.
+            half = sample.subset(sample.design.send(mask), most=0.6)
             if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
                 return math.nan
             beta, gamma, log_unknown = refit_pair(half, settings, curve)
@@ -542,8 +554,9 @@ class PUClassifier(BasePUClassifier):
 def _diagnose(sample: Sample, curve: PairCurve, share: float, stability: float) -> Diagnosis:
     """The diagnosis of a linear answer with this share."""
     free = curve.beta, curve.gamma
-    pairs = (*curve.flat, 0.0), (*free, 0.0), (*free, 0.5), (*free, share)
-    priors = [_prior(sample, *pair_predictors(*pair), curve.log_unknown) for pair in pairs]
+    flat = _prior(sample, *pair_predictors(*curve.flat, 0.0), curve.log_unknown)
+    shared = {each: _prior(sample, *pair_predictors(*free, each), curve.log_unknown) for each in {0.0, 0.5, share}}
+    priors = flat, shared[0.0], shared[0.5], shared[share]
     return Diagnosis(
         height=curve.height,
         share=share,
