@@ -1,49 +1,31 @@
 """PUClassifier: the estimator to reach for first."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils import check_random_state, get_tags
 
-from propense._designs import Design, Predictor, as_design, column_scales
-from propense._diagnostics.diagnosis import READINGS, SCORE_READINGS, Diagnosis
-from propense._diagnostics.doubts import (
-    FEW_ROWS,
-    OF_RATIO,
-    SYMMETRIC,
-    doubt_of,
-    falling_curve,
-    few_rows,
-    halves_disagree,
-    readings_differ,
-)
+from propense._designs import Design
+from propense._diagnostics.diagnosis import Diagnosis
+from propense._diagnostics.doubts import FEW_ROWS, OF_RATIO, SYMMETRIC, doubt_of, few_rows
 from propense._inputs.columns import Column
 from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
 from propense._inputs.sample import Sample, read_features
-from propense._maths.arrays import Rows, as_float, namespace
+from propense._maths.arrays import Rows, namespace
 from propense._maths.double_logistic import shift_class
-from propense._maths.logistic import logit, sigmoid
+from propense._maths.logistic import sigmoid
 from propense._solvers import SOLVERS, newton_bfgs
-from propense._steps.known_negatives import best_log_unknown, fit_complete
 from propense._steps.known_prior import ShiftedPredictor, shift_to
 from propense._steps.label_learners import BOOSTED, auto_learners, given_learners, learnable, why_only_logistic
 from propense._steps.label_scores import ScoredRows, fit_label_score
-from propense._steps.learners import Learner
-from propense._steps.named_pair import fit_named, other_columns
-from propense._steps.pair_curve import (
-    PairCurve,
-    PairSettings,
-    climb_share,
-    fit_pair_curve,
-    pair_predictors,
-    refit_pair,
-)
-from propense._steps.predictors import LogisticPredictor, Model, OutOfFold, certain
-from propense._steps.readings import ScorePredictor, Split, fit_split, outermost, share_range
+from propense._steps.linear_pair import fit_linear_class, fit_linear_pair
+from propense._steps.named_pair import other_columns
+from propense._steps.pair_curve import PairSettings
+from propense._steps.predictors import Model, OutOfFold
+from propense._steps.readings import ScorePredictor, outermost, share_range
+from propense._steps.score_pair import ReadModel, fit_class_along, fit_named_along, fit_split_along
 from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
@@ -308,7 +290,7 @@ class PUClassifier(BasePUClassifier):
 
     def _settings(self, sample: Sample, least: float = 0.0) -> PairSettings:
         """What a linear pair is fitted with; `least` is the smallest tolerance where there are many rows."""
-        quick = sample.design.shape[0] >= _MANY_ROWS and self.solver != "mm"
+        quick = sample.design.shape[0] >= _MANY_ROWS and self.solver == "auto"
         search, tol = (newton_bfgs, max(self.tol, least)) if quick else (SOLVERS[self.solver], self.tol)
         solve = partial(search, tol=tol, max_iter=self.max_iter)
         return PairSettings(float(self.ridge), float(self.shrinkage), solve, self.max_iter, quick)
@@ -324,16 +306,16 @@ class PUClassifier(BasePUClassifier):
         pair = None if sample.is_complete or both else self._settings(sample)
         score = partial(fit_label_score, cv=self.cv, n_jobs=self.n_jobs, seed=seed, progress=self._progress)
         scored = score(sample, learners, pair=pair)
+        settings, columns = self._settings(sample), sample.propensity_columns
         if sample.is_complete:
-            model = self._complete_scores(sample, scored)
-        elif sample.propensity_columns is not None and len(sample.propensity_columns):
-            others = None
-            if auto and BOOSTED in scored.learned:
-                # Curved learners mix y and e: those of the columns that e does not depend on cannot.
-                others = self._without_named(sample, seed, score)
-            model = self._named_scores(sample, scored, others)
+            model = fit_class_along(sample, scored)
+        elif columns is not None and len(columns):
+            # Curved learners mix y and e: those of the columns that e does not depend on cannot.
+            others = self._without_named(sample, seed, score) if auto and BOOSTED in scored.learned else []
+            model = self._with_range(sample, fit_named_along(sample, [scored, *others], settings))
         else:
-            model = self._split_scores(sample, scored)
+            share = 0.0 if columns is not None and self.share is None else self.share
+            model = self._with_range(sample, fit_split_along(sample, scored, settings, share))
         if not auto:
             return model
         n, found = sample.design.shape[0], model.kept["diagnosis_"]
@@ -342,91 +324,17 @@ class PUClassifier(BasePUClassifier):
         kept = {**model.kept, "diagnosis_": replace(found, missing=missing)}
         return replace(model, doubts=(*doubt_of(few_rows, n), *model.doubts), kept=kept)
 
-    def _split_scores(self, sample: Sample, scored: ScoredRows) -> Model:
-        """y and e along the label scores, by two readings of the labels."""
-        t, score = scored.t, scored.score
-        constant = sample.propensity_columns is not None
-        split, curve = fit_split(
-            sample, t, self._settings(sample), 0.0 if constant and self.share is None else self.share
-        )
-        pairs = split.pairs(t)
-        names = (*split.readings, "shared")
-        # The share of known negatives depends on how many negatives a reading finds; the last one is of y and e.
-        unknowns = [best_log_unknown(sample, *pair) for pair in pairs]
-        shares = [sample.share_positive(*pair, unknown) for pair, unknown in zip(pairs, unknowns, strict=True)]
-        priors = {"bells": shares[1], **dict(zip(names, shares, strict=True))}
-        facts = Diagnosis(
-            curve.height,
-            split.share or 0.0,
-            scored.evidence,
-            scored.alignment,
-            {name: priors[name] for name in SCORE_READINGS},
-            math.nan,
-            learners=scored.learned,
-        )
-        model = Model(
-            ScorePredictor(score, split, True),
-            ScorePredictor(score, split, False),
-            n_iter=max(curve.free.n_iter, 1),
-            converged=curve.converged,
-            risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
-            doubts=doubt_of(falling_curve, float(curve.beta[1])),
-            log_unknown=unknowns[-1],
-            kept={"diagnosis_": facts},
-        )
-        return self._with_range(sample, model, pairs, unknowns)
-
-    def _without_named(self, sample: Sample, seed: int, score: Callable[..., ScoredRows]) -> ScoredRows | None:
-        """Label scores from the columns that were not named for e; None if there are none, or y may use no others."""
+    def _without_named(self, sample: Sample, seed: int, score: Callable[..., ScoredRows]) -> list[ScoredRows]:
+        """Label scores from the columns that were not named for e; empty if there are none, or y may use no others."""
         columns = other_columns(sample)
         if not len(columns) or (sample.class_columns is not None and len(columns) == len(sample.class_columns)):
-            return None
+            return []
         rest = replace(sample, class_columns=columns)
-        return score(rest, auto_learners(rest, seed), pair=None)
+        return [score(rest, auto_learners(rest, seed), pair=None)]
 
-    def _named_scores(self, sample: Sample, scored: ScoredRows, others: ScoredRows | None) -> Model:
-        """y along the label scores that explain the labels better, e over the columns that were named for it."""
-        named = fit_named(sample, scored.t, self._settings(sample))
-        if others is not None:
-            second = fit_named(sample, others.t, self._settings(sample))
-            if second.search.value < named.search.value:
-                named, scored = second, others
-        found, log_unknown, propensity = named.search, named.log_unknown, named.propensity
-        split = Split(named.level, named.slope, 1.0, 0.0, None)
-        posterior = ScorePredictor(scored.score, split, True, named.own)
-        pair = posterior.along(scored.t, sample.design), sample.log_odds(propensity)
-        priors = dict.fromkeys(SCORE_READINGS, sample.share_positive(*pair, log_unknown))
-        model = Model(
-            posterior,
-            propensity,
-            n_iter=max(found.n_iter, 1),
-            converged=found.converged,
-            risk_path=[found.value / sample.total_weight],
-            log_unknown=log_unknown,
-            kept={"diagnosis_": Diagnosis(0.0, 0.0, 0.0, 0.0, priors, math.nan, learners=scored.learned)},
-        )
-        return self._with_range(sample, model, [pair], [log_unknown])
-
-    def _complete_scores(self, sample: Sample, scored: ScoredRows) -> Model:
-        """The scores are of the class, which is known for every row."""
-        along = replace(sample, design=as_design(scored.t[:, np.newaxis]), propensity_columns=None, levels=None)
-        model = fit_complete(along, Learner())
-        assert isinstance(model.posterior, LogisticPredictor)
-        level, slope = model.posterior.coef
-        split = Split(float(level), float(slope), 1.0, 0.0, None)
-        priors = dict.fromkeys(SCORE_READINGS, sample.mean(sample.labelled))
-        found = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan, learners=scored.learned)
-        b = certain(sample.design.shape[1])
-        return replace(
-            model,
-            posterior=ScorePredictor(scored.score, split, True),
-            propensity=b,
-            rows=OutOfFold(split.posterior(scored.t), along.log_odds(model.propensity)),
-            kept={"diagnosis_": found},
-        )
-
-    def _with_range(self, sample: Sample, model: Model, pairs: list[tuple[Rows, Rows]], unknowns: list[float]) -> Model:
+    def _with_range(self, sample: Sample, found: ReadModel) -> Model:
         """The model with the ranges of P(Y=1) and of h; each reading moved to the share of positives that is known."""
+        model, pairs, unknowns = found.model, found.pairs, found.unknowns
         if self.prior is not None:
             moves = tuple(self._shift(sample, *each) for each in zip(pairs, unknowns, strict=True))
             pairs = [shift_class(*pair, move) for pair, move in zip(pairs, moves, strict=True)]
@@ -488,57 +396,13 @@ class PUClassifier(BasePUClassifier):
     def _fit_linear(self, sample: Sample) -> Model:
         """y and e both linear."""
         if sample.is_complete:
-            return self._fit_complete(sample)
-        settings = self._settings(sample)
-        curve = fit_pair_curve(sample, settings)
-        share = self._share(sample, curve)
-        # Refits to resampled rows do not need it.
-        stability = math.nan if self._begin is not None else self._stability(sample, curve, share)
-        found = _diagnose(sample, curve, share, stability)
-        model = Model(
-            *pair_predictors(curve.beta, curve.gamma, share),
-            n_iter=max(curve.free.n_iter, 1),
-            converged=curve.converged,
-            risk_path=[each.value / sample.total_weight for each in (curve.constant, curve.free)],
-            doubts=(
-                *(doubt_of(readings_differ, found.priors) if share else ()),
-                *doubt_of(halves_disagree, found.stability),
-            ),
-            log_unknown=curve.log_unknown,
-            kept={"diagnosis_": found},
-        )
-        return self._with_prior(sample, model)
-
-    def _fit_complete(self, sample: Sample) -> Model:
-        """The regression of the class, which is known for every row."""
-        priors = dict.fromkeys(READINGS, sample.mean(sample.labelled))
-        found = Diagnosis(1.0, 0.0, 0.0, 0.0, priors, math.nan)
-        _, squares = column_scales(sample.design, sample.weights)
-        model = fit_complete(sample, Learner(ridge=self.ridge * squares))
-        return replace(model, risk_path=2 * model.risk_path, kept={"diagnosis_": found})
-
-    def _share(self, sample: Sample, curve: PairCurve) -> float:
-        """The part of the steepness along βᵀx that belongs to e."""
-        if self.share is not None:
-            return float(self.share)
-        # Named columns, or evidence, distinguish y from e.
-        if sample.propensity_columns is not None or curve.is_strong:
-            return 0.0
-        return climb_share(curve.height)
-
-    def _stability(self, sample: Sample, curve: PairCurve, share: float) -> float:
-        """The share of rows on which fits to two random halves agree; NaN if a half has no label."""
-        halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
-        settings, calls = self._settings(sample, _HALVES_TOL), []
-        for mask in (halves, ~halves):
-            # One is somewhat more than a half. Both are copied, one after the other.
-            half = sample.subset(sample.design.send(mask), most=0.6)
-            if half.is_complete or not 0.0 < half.weight_of(half.labelled) < half.total_weight:
-                return math.nan
-            beta, gamma, log_unknown = refit_pair(half, settings, curve)
-            posterior, propensity = pair_predictors(beta, gamma, share)
-            calls.append(sample.log_odds(posterior) > logit(_prior(half, posterior, propensity, log_unknown)))
-        return sample.mean(as_float(calls[0] == calls[1]))
+            return fit_linear_class(sample, self.ridge)
+        # Refits to resampled rows do not need the halves.
+        halves = None
+        if self._begin is None:
+            halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
+        settings, of_halves = self._settings(sample), self._settings(sample, _HALVES_TOL)
+        return self._with_prior(sample, fit_linear_pair(sample, settings, self.share, halves, of_halves))
 
     def _asked(self) -> tuple[str, ...]:
         # A share makes y and e alike by design.
@@ -551,22 +415,6 @@ class PUClassifier(BasePUClassifier):
         )
 
 
-def _diagnose(sample: Sample, curve: PairCurve, share: float, stability: float) -> Diagnosis:
-    """The diagnosis of a linear answer with this share."""
-    free = curve.beta, curve.gamma
-    flat = _prior(sample, *pair_predictors(*curve.flat, 0.0), curve.log_unknown)
-    shared = {each: _prior(sample, *pair_predictors(*free, each), curve.log_unknown) for each in {0.0, 0.5, share}}
-    priors = flat, shared[0.0], shared[0.5], shared[share]
-    return Diagnosis(
-        height=curve.height,
-        share=share,
-        evidence=curve.evidence,
-        alignment=curve.alignment(sample),
-        priors=dict(zip(READINGS, priors, strict=True)),
-        stability=stability,
-    )
-
-
 def _shifted(model: Model, shift: float, moves: tuple[float, ...] = ()) -> Model:
     """The model with y moved by `shift` and e such that y·e stays as it is."""
     pair = model.posterior, model.propensity
@@ -575,8 +423,3 @@ def _shifted(model: Model, shift: float, moves: tuple[float, ...] = ()) -> Model
         posterior=ShiftedPredictor(*pair, shift, True, moves),
         propensity=ShiftedPredictor(*pair, shift, False, moves),
     )
-
-
-def _prior(sample: Sample, posterior: Predictor, propensity: Predictor, log_unknown: float) -> float:
-    """The estimated P(Y=1)."""
-    return sample.share_positive(sample.log_odds(posterior), sample.log_odds(propensity), log_unknown)
