@@ -28,7 +28,11 @@ __all__ = ["fit_linear_class", "fit_linear_pair"]
 
 
 def fit_linear_pair(
-    sample: Sample, settings: PairSettings, share: float | None, halves: NDArray[np.bool_] | None, of_halves: PairSettings
+    sample: Sample,
+    settings: PairSettings,
+    share: float | None,
+    halves: NDArray[np.bool_] | None,
+    of_halves: PairSettings,
 ) -> Model:
     """The pair with a given share of the steepness, or its own; `halves` marks one of two halves to compare, if any."""
     curve = fit_pair_curve(sample, settings)
@@ -66,7 +70,9 @@ def _share(sample: Sample, curve: PairCurve) -> float:
     return climb_share(curve.height)
 
 
-def _stability(sample: Sample, settings: PairSettings, curve: PairCurve, share: float, halves: NDArray[np.bool_]) -> float:
+def _stability(
+    sample: Sample, settings: PairSettings, curve: PairCurve, share: float, halves: NDArray[np.bool_]
+) -> float:
     """The share of rows on which fits to the two halves agree; NaN if a half has no label."""
     calls = []
     for mask in (halves, ~halves):
