@@ -14,9 +14,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from propense._maths.double_logistic import hidden_positive, shift_class
+from propense._steps import score_pair
 from propense._steps.known_prior import shift_to
 from propense._steps.readings import ScorePredictor, fit_split
-from propense.estimators import PUClassifier, _pu
+from propense.estimators import PUClassifier
 from review_lists import draw, top, worlds
 from unseen import Mask, Rows, print_means
 
@@ -30,7 +31,7 @@ COLUMNS = (
 
 def hidden_chances(X: Rows, positive: Mask, labelled: Mask, seed: int) -> tuple[Rows, dict[str, Rows]]:
     """The log-odds of y of the rows of fit, out of fold, and h by each reading, and with P(Y=1) known."""
-    with patch.object(_pu, "fit_split", wraps=fit_split) as fitted:
+    with patch.object(score_pair, "fit_split", wraps=fit_split) as fitted:
         model = PUClassifier(random_state=seed).fit(X, labelled)
     sample, t = fitted.call_args.args[:2]
     split = cast(ScorePredictor, model._posterior).split

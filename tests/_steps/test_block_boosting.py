@@ -139,11 +139,12 @@ def test_the_diagnosis_says_in_one_line_why_there_are_no_trees(problem, kind, mo
 
 
 @pytest.mark.slow
-def test_nothing_is_missing_in_memory_or_where_learners_are_given(problem):
+def test_nothing_is_missing_in_memory_and_small_blocks_belong_there(problem):
     X, s, _ = problem
     assert ALONE not in str(PUClassifier(random_state=0).fit(X[:400], s[:400]).diagnosis_)
-    # A small table has a doubt of its own, and no cluster would help.
-    assert ALONE not in str(PUClassifier(random_state=0).fit(as_dask(X[:150]), s[:150]).diagnosis_)
+    # No cluster would help.
+    small = str(PUClassifier(random_state=0).fit(as_dask(X[:150]), s[:150]).diagnosis_)
+    assert f"{ALONE}X is a small Dask array. Pass a NumPy array to add trees." in small
 
 
 # On a cluster.

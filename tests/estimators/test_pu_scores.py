@@ -27,6 +27,7 @@ from propense._designs import as_design
 from propense._diagnostics.diagnosis import WIDER
 from propense._diagnostics.doubts import Doubt
 from propense._maths.arrays import to_host
+from propense._steps.label_learners import LabelLearner
 from propense.datasets import make_double_logistic
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, PropenseError
 
@@ -568,7 +569,9 @@ def test_small_tables_are_fitted_and_doubted(rng, n, labels):
     s = np.arange(n) < labels
     with pytest.warns(DoubtfulFit, match="too few labelled rows"):
         model = PUClassifier(random_state=0).fit(X, s)
-    assert list(model.diagnosis_.learners) == ["logistic regression"]
+    # Trees need rows that they have not seen.
+    assert ("extra trees" in model.diagnosis_.learners) == (min(labels, n - labels) > 1)
+    assert ("trees need at least two" in str(model.diagnosis_)) == (min(labels, n - labels) < 2)
     for name in ROWS:
         assert np.isfinite(getattr(model, name)).all()
     assert s.mean() <= model.prior_ <= 1.0
@@ -704,7 +707,7 @@ def elsewhere(request):
 @pytest.mark.parametrize("options", [{}, {"propensity_features": [2]}, {"class_features": [0, 1]}, {"prior": 0.5}])
 def test_elsewhere_logistic_regression_is_the_same(problem, elsewhere, options, monkeypatch):
     X, s = problem
-    monkeypatch.setattr("propense._steps.label_learners.FEW_ROWS", 10**6)
+    monkeypatch.setattr("propense.estimators._pu.auto_learners", lambda *_: [LabelLearner("logistic regression")])
     if elsewhere is not sp.csr_array:
         # Tensors and blocks are scored by the fit to all rows.
         monkeypatch.setattr("propense._steps.label_scores.split_rows", lambda *_: iter([None]))

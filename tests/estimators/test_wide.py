@@ -32,10 +32,10 @@ def no_square(monkeypatch):
     """Anything p × p is refused; of a few of the columns it may be."""
 
     def unless_wide(make):
-        def checked(self, *arguments):
+        def checked(self, *arguments, **options):
             if self.shape[1] > 1000:
                 pytest.fail("a p × p matrix was made")
-            return make(self, *arguments)
+            return make(self, *arguments, **options)
 
         return checked
 

@@ -285,17 +285,17 @@ def halves_disagree(stability: float) -> str | None:
     )
 
 
-# Fewer rows than these are too few for trees, whose leaves hold dozens of rows.
+# A table of fewer rows is small: fewer folds, smaller leaves, and a doubt.
 FEW_ROWS = 200
 
 
 def few_rows(rows: int) -> str | None:
-    """There are so few rows that only a linear learner can learn from them."""
+    """There are so few rows that little can be learned from them."""
     if rows >= FEW_ROWS:
         return None
     return (
-        f"There are only {rows} rows, too few for trees: logistic regression alone has learned the labels, and curved "
-        f"relationships are not seen. Collect more rows, at least {FEW_ROWS}, or pass learners of your own."
+        f"There are only {rows} rows, so little can be learned from them: curves hardly show, and the estimated share "
+        f"of positives can be far off. Collect more rows, at least {FEW_ROWS}."
     )
 
 

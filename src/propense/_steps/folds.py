@@ -12,15 +12,20 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, library_of
 from propense.errors import InvalidOption
 
-__all__ = ["FEW_LABELS", "Folds", "given_folds", "split_rows"]
+__all__ = ["Folds", "given_folds", "is_small", "split_rows"]
 
 # With fewer labels than these, trees learn little but noise.
-FEW_LABELS = 30
+_FEW_LABELS = 30
 # Folds of a small table.
 _FEW_FOLDS = 3
 
 # How many folds, or pairs of row numbers: those to fit and those to score.
 Folds = int | Sequence[Any]
+
+
+def is_small(rows: int, labels: int) -> bool:
+    """Whether a table of so many rows and labels is a small one."""
+    return rows < FEW_ROWS or labels < _FEW_LABELS
 
 
 def split_rows(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
@@ -40,8 +45,7 @@ def split_rows(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
     if sample.negative is not None:
         kinds = kinds + 2 * np.asarray(sample.negative)
     labels, rest = int((kinds == 1).sum()), int((kinds != 1).sum())
-    few = n < FEW_ROWS or labels < FEW_LABELS
-    count = min(_FEW_FOLDS if few else cv, cv, labels, rest)
+    count = min(_FEW_FOLDS if is_small(n, labels) else cv, cv, labels, rest)
     if count < 2:
         yield None
         return

@@ -10,10 +10,9 @@ import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.utils import get_tags
 
-from propense._diagnostics.doubts import FEW_ROWS
 from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, library_of
-from propense._steps.folds import FEW_LABELS, Folds
+from propense._steps.folds import Folds, is_small
 
 __all__ = [
     "BOOSTED",
@@ -37,6 +36,8 @@ LOGISTIC, LINEAR, BOOSTED, TREES, PAIR = (
 )
 # A leaf of an extra tree has at least √n/3 rows. Of more than twice these rows, each tree gets a sample of so many.
 _LEAF, _TREE_ROWS = 3.0, 5000
+# A leaf of a boosted tree has at least so many rows, and half as many of a small table.
+_LEAF_ROWS = 20
 # Of more rows than these, boosting draws so many to find its bins.
 _BINNED_ROWS = 200_000
 
@@ -76,10 +77,9 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
     features, levels, columns = sample.design.features, sample.levels, sample.class_columns
     if levels is not None and columns is not None:
         levels = levels[columns]
-    n = sample.design.shape[0]
-    labels = int(as_float(sample.labelled).sum())
-    if n < FEW_ROWS or labels < FEW_LABELS or why_only_logistic(features):
+    if why_only_logistic(sample):
         return [LabelLearner(LOGISTIC)]
+    n = sample.design.shape[0]
     if library_of(features) == "dask":
         if columns is not None and not len(columns):
             return [LabelLearner(LOGISTIC)]
@@ -91,7 +91,7 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         max_iter=80,
         max_leaf_nodes=8,
         learning_rate=0.05,
-        min_samples_leaf=20,
+        min_samples_leaf=_LEAF_ROWS // 2 if _is_small(sample) else _LEAF_ROWS,
         l2_regularization=5.0,
         max_features=0.3,
         early_stopping=False,
@@ -116,8 +116,9 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
     ]
 
 
-def why_only_logistic(features: Any) -> str:
-    """What keeps trees from learning where X is, and the way out; empty if nothing does."""
+def why_only_logistic(sample: Sample) -> str:
+    """What keeps trees from learning, and the way out; empty if nothing does."""
+    features = sample.design.features
     if sp.issparse(features):
         return "X is sparse. Pass a dense array, or learners of your own that take sparse matrices"
     if library_of(features) == "torch":
@@ -125,8 +126,21 @@ def why_only_logistic(features: Any) -> str:
     if library_of(features) == "dask":
         from propense._steps.block_boosting import obstacle
 
+        if _is_small(sample):
+            return "X is a small Dask array. Pass a NumPy array to add trees"
         return obstacle(features)
+    # Trees are judged by rows that they have not seen.
+    if min(_labels(sample), sample.design.shape[0] - _labels(sample)) < 2:
+        return "trees need at least two labelled rows and two others. Label more rows"
     return ""
+
+
+def _is_small(sample: Sample) -> bool:
+    return is_small(sample.design.shape[0], _labels(sample))
+
+
+def _labels(sample: Sample) -> int:
+    return int(as_float(sample.labelled).sum())
 
 
 def given_learners(classifiers: Sequence[Any]) -> list[LabelLearner]:

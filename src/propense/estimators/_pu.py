@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state, get_tags
 
 from propense._designs import Design
 from propense._diagnostics.diagnosis import Diagnosis
-from propense._diagnostics.doubts import FEW_ROWS, OF_RATIO, SYMMETRIC, doubt_of, few_rows
+from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, few_rows
 from propense._inputs.columns import Column
 from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
 from propense._inputs.sample import Sample, read_features
@@ -65,8 +65,8 @@ class PUClassifier(BasePUClassifier):
     learners : {"auto", "linear"} or list of classifiers, default="auto"
         What learns the labels. "auto": logistic regression, boosted trees and extra trees; on a Dask cluster with
         xgboost, logistic regression and boosted trees; logistic regression alone if X is sparse, a tensor or any other
-        Dask array, or if there are fewer than 200 rows or 30 labels. A list of scikit-learn classifiers: those, each
-        cross-fitted. "linear": y and e are logistic, with e shrunk towards a constant.
+        Dask array. A list of scikit-learn classifiers: those, each cross-fitted. "linear": y and e are logistic, with e
+        shrunk towards a constant.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
@@ -319,8 +319,7 @@ class PUClassifier(BasePUClassifier):
         if not auto:
             return model
         n, found = sample.design.shape[0], model.kept["diagnosis_"]
-        # Of a small table, the doubt says why there are no trees.
-        missing = why_only_logistic(sample.design.features) if n >= FEW_ROWS else ""
+        missing = why_only_logistic(sample)
         kept = {**model.kept, "diagnosis_": replace(found, missing=missing)}
         return replace(model, doubts=(*doubt_of(few_rows, n), *model.doubts), kept=kept)
 
