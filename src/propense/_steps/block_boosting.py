@@ -25,6 +25,7 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import Vector
 from propense._maths.logistic import logit
 from propense._steps.folds import Folds, given_folds
+from propense._steps.label_learners import is_moderate
 from propense._steps.small_trees import Tree, TreePredictor, as_tables
 from propense.errors import MissingExtra
 
@@ -35,8 +36,6 @@ _BINS, _BIN_ROWS, _BIN_CELLS = 255, 50_000, 4_000_000
 # The most cells, of one byte, that trees are fitted to: of more rows, a random part.
 _MOST_CELLS = 200_000_000
 _ROUNDS, _LEAVES, _LEAF_ROWS, _COLUMNS = 80, 8, 20, 0.3
-# Beyond these, weights are brought to a mean of 1: xgboost has them in float32.
-_SMALL, _LARGE = 1e-6, 1e6
 
 
 def obstacle(features: da.Array) -> str:
@@ -106,7 +105,7 @@ class BlockBooster:
 
         total = float(codes.shape[0] if weights is None else weights.sum())
         mean = total / codes.shape[0]
-        if weights is not None and not _SMALL <= mean <= _LARGE:
+        if weights is not None and not is_moderate(mean):
             weights, total = weights / mean, float(codes.shape[0])
         share = float((labelled if weights is None else weights * labelled).sum()) / total
         share = float(np.float32(min(max(share, 1e-6), 1.0 - 1e-6)))

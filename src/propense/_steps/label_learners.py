@@ -23,6 +23,7 @@ __all__ = [
     "LabelLearner",
     "auto_learners",
     "given_learners",
+    "is_moderate",
     "learnable",
     "why_only_logistic",
 ]
@@ -114,6 +115,11 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         LabelLearner(TREES, trees, plain=True),
         LabelLearner(LINEAR, ridge=1.0),
     ]
+
+
+def is_moderate(weight: float) -> bool:
+    """Whether boosting can add up such weights: it has them in float32."""
+    return 1e-6 <= weight <= 1e6
 
 
 def why_only_logistic(sample: Sample) -> str:

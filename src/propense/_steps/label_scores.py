@@ -25,7 +25,7 @@ from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
 from propense._maths.double_logistic import label_log_odds
 from propense._maths.logistic import logistic_loss
 from propense._steps.folds import Folds, split_rows
-from propense._steps.label_learners import BOOSTED, LINEAR, PAIR, TREES, LabelLearner
+from propense._steps.label_learners import BOOSTED, LINEAR, PAIR, TREES, LabelLearner, is_moderate
 from propense._steps.learners import Learner, fit_logistic
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
@@ -303,6 +303,9 @@ def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArra
             weights = None if weights is None else weights[~held]
         design = _without_empty(design) if learner.plain else design
         # Without weights where there are none: boosting looks for its bins several times as long with them.
+        if weights is not None and not is_moderate(mean := float(weights.mean())):
+            # In float32, so that the same weights on another scale give the same trees.
+            weights = (weights / mean).astype(np.float32).astype(np.float64)
         if weights is not None or design.shape[1] == 1:
             return Learner(learner.classifier).fit(design, labelled, weights)[0]
         return ClassifierPredictor(clone(learner.classifier).fit(design.features, labelled.astype(np.int64)))
