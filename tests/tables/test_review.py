@@ -26,7 +26,7 @@ from propense.tables import (
     write_list,
 )
 from propense.tables.promise import add_up, likely_range, too_little_learned
-from propense.tables.review import check_list
+from propense.tables.review import ReviewList, check_list
 
 ADDED = ["rank", "hidden", "hidden_low", "hidden_high"]
 ASKED = {"id": "patient", "scar_test": False}
@@ -182,7 +182,7 @@ def test_the_list_has_the_columns_of_the_table_as_they_were(tmp_path, clinic, fo
         wards = {"007", "'=1+1" if defuse else "=1+1"}
         assert set(listed.column("ward").to_pylist()) == wards
     hidden = [float(each) for each in listed.column("hidden").to_pylist()]
-    np.testing.assert_array_equal(hidden, review.hidden.round(2))
+    np.testing.assert_array_equal(hidden, review.hidden.clip(0.01, 0.99).round(2))
     with pytest.raises(InvalidTable, match=r"t has a column 'rank', which the list would add\. Rename it"):
         review.take(table.append_column("rank", pa.array(range(600))), "t")
     with pytest.raises(InvalidTable, match=r"l\.xlsx"):
@@ -206,7 +206,7 @@ def test_the_range_of_each_row_is_listed_with_two_digits(clinic, found):
     listed = review.take(clinic)
     assert listed.column("rank").to_pylist() == list(range(1, 31))
     ends = [listed.column(name).to_numpy() for name in ("hidden_low", "hidden_high")]
-    np.testing.assert_array_equal(ends, found.scores.hidden_range[review.rows].T.round(2))
+    np.testing.assert_array_equal(ends, found.scores.hidden_range[review.rows].T.clip(0.01, 0.99).round(2))
     assert (ends[0] <= listed.column("hidden").to_numpy()).all()
     assert (listed.column("hidden").to_numpy() <= ends[1]).all()
 
@@ -370,3 +370,11 @@ def test_a_fit_without_a_range_says_so(clinic):
         "Of these 2 rows, about 1 is expected to be positive. The method gives no range."
     )
     assert replace(found, out_of_fold=True).scores.hidden_range is None
+
+
+def test_no_chance_in_a_file_is_certain(clinic):
+    hidden = np.array([0.9999, 0.5049, 1e-9])
+    review = ReviewList(np.arange(3), hidden, np.column_stack([hidden, hidden]), Promise(3, 1.5, 1.0, 2.0, ""))
+    listed = review.take(clinic)
+    for name in ("hidden", "hidden_low", "hidden_high"):
+        assert listed.column(name).to_pylist() == [0.99, 0.5, 0.01]

@@ -55,12 +55,16 @@ class ReviewList:
         _check_names(table.column_names, where)
         out = take_rows(table, pa.array(self.rows), where)
         unknown = np.full(len(self.rows), np.nan)
-        # No more digits than can be relied on.
-        hidden = unknown if self.hidden is None else self.hidden.round(2)
-        low, high = (unknown, unknown) if self.hidden_range is None else self.hidden_range.T.round(2)
+        hidden = unknown if self.hidden is None else _two_digits(self.hidden)
+        low, high = (unknown, unknown) if self.hidden_range is None else _two_digits(self.hidden_range.T)
         for name, values in zip(_ADDED, (np.arange(1, len(self.rows) + 1), hidden, low, high), strict=True):
             out = out.append_column(name, pa.array(values, from_pandas=True))
         return out
+
+
+def _two_digits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As in reports, from 0.01 to 0.99: no estimate is surer."""
+    return np.asarray(chances.clip(0.01, 0.99).round(2))
 
 
 def list_rows(found: TableFit, top: int = 50) -> ReviewList:
