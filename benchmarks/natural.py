@@ -88,7 +88,7 @@ def main() -> None:
         print(f"{path} is not there. Set PROPENSE_DATA to the folder that has it.")
         return
     table = np.genfromtxt(path, delimiter=",", names=True)
-    columns = ("labelled", "positive among the others", "P(Y=1)", "its range", "area under the curve")
+    columns = ("labelled", "positive among the others", "positive in truth", "estimated range", "area under the curve")
     print(f"| | rows | {' | '.join(columns)} | balanced accuracy | of logistic regression on the true class ", end="")
     print(f"| promised of the first {asked.top} | found |\n| --- |{' ---: |' * 10}")
     for task in DEFINING:

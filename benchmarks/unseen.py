@@ -1,4 +1,4 @@
-"""PUClassifier on data and labelling rules that were not used to choose its constants: `python benchmarks/unseen.py`.
+"""PUClassifier on data and labelling rules other than those that chose its constants: `python benchmarks/unseen.py`.
 
 Data that scikit-learn bundles or generates: tumours, wine, digits, irises, clusters, moons. Labels follow S1, S2 or S4;
 or jump or peak along the class score; or jump, peak or rise steeply along a random direction; or mix score and

@@ -14,7 +14,7 @@ from propense.errors import InvalidOption
 
 __all__ = ["Folds", "given_folds", "is_small", "split_rows"]
 
-# With fewer labels than these, trees learn little but noise.
+# A table with fewer labels is small, whatever its rows.
 _FEW_LABELS = 30
 # Folds of a small table.
 _FEW_FOLDS = 3

@@ -1,7 +1,7 @@
 """One score per row of how likely a label is: learners fitted to the labels fold by fold, their log-odds averaged.
 
-A row of fit is scored by models that have not seen it; a new row by the mean of all of them. Equal weights are better
-than weights that fit the labels best: the labels reward whoever learns e as well, and y is what is wanted.
+A row of fit is scored by models that have not seen it; a new row by the mean of all of them. Equal weights rank the
+positives no worse than weights that fit the labels best, which also reward whoever learns e, and y is what is wanted.
 """
 
 import math

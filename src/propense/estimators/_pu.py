@@ -91,7 +91,8 @@ class PUClassifier(BasePUClassifier):
         The part of the rise that e gets, from 0 (e is constant) to 0.95, in place of both readings. None chooses it
         from the height.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton". Beyond 2 000 columns neither makes a matrix of n_features².
+        "auto" is "newton", with fewer Hessians from 10 000 rows on. Beyond 2 000 columns none makes a matrix of
+        n_features².
     tol : float, default=1e-8
         A search stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000
