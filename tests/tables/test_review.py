@@ -149,6 +149,7 @@ def test_no_number_is_promised_where_too_little_was_learned(clinic):
 @pytest.mark.parametrize(
     "kind",
     [
+        "few_rows",
         "few_labels",
         "falling_curve",
         "labels_per_feature",

@@ -9,11 +9,12 @@ from propense.estimators._base import BasePUClassifier
 
 __all__ = ["TOO_LITTLE", "Promise", "add_up", "likely_range", "too_little_learned"]
 
-# The doubts with which no number of positives is promised. With the first six, the labels are too few, too unrelated
-# to the columns or too closely followed to say how likely any row is; with the last two, the number of positives is not
-# determined at all. The other doubts are about how labels divide into being positive and being labelled, which is what
-# the range of h(x) is for.
+# The doubts with which no number of positives is promised. With the first seven, rows or labels are too few, too
+# unrelated to the columns or too closely followed to say how likely any row is; with the last two, the number of
+# positives is not determined at all. The other doubts are about how labels divide into being positive and being
+# labelled, which is what the range of h(x) is for.
 _DOUBTS = (
+    "few_rows",
     "few_labels",
     "labels_per_feature",
     "unexplained",
