@@ -15,6 +15,7 @@ from propense._maths.arrays import Matrix, Vector
 from propense.errors import InvalidInput, NoLabelledInstances, NoUnlabelledInstances, PropenseError
 from propense.estimators._base import BasePUClassifier
 from propense.inference._debias import debiased, log_odds_of
+from propense.inference._survey import Survey
 
 __all__ = ["Refits", "refit"]
 
@@ -29,12 +30,18 @@ class Refits:
 
 
 def refit(
-    estimator: BasePUClassifier, sample: Sample, at: Design | None, count: int, random_state: Any, n_jobs: Any
+    estimator: BasePUClassifier,
+    sample: Sample,
+    at: Design | None,
+    count: int,
+    random_state: Any,
+    n_jobs: Any,
+    survey: Survey | None = None,
 ) -> Refits:
-    """`count` refits; the result does not depend on `n_jobs`."""
+    """`count` refits, to clusters where there is a survey; the result does not depend on `n_jobs`."""
     # One seed per refit, drawn here, so that the process that runs a refit does not matter.
     seeds = check_random_state(random_state).randint(2**31 - 1, size=count)
-    results = Parallel(n_jobs=n_jobs)(delayed(_refit)(estimator, sample, at, int(seed)) for seed in seeds)
+    results = Parallel(n_jobs=n_jobs)(delayed(_refit)(estimator, sample, at, int(seed), survey) for seed in seeds)
     errors = [result for result in results if isinstance(result, PropenseError)]
     done = [result for result in results if not isinstance(result, PropenseError)]
     if len(errors) > count / 2:
@@ -45,7 +52,7 @@ def refit(
 
 
 def _refit(
-    estimator: BasePUClassifier, sample: Sample, at: Design | None, seed: int
+    estimator: BasePUClassifier, sample: Sample, at: Design | None, seed: int, survey: Survey | None
 ) -> tuple[Vector, bool] | PropenseError:
     """The result of one refit and whether it converged, or the error that stopped it."""
     rng = np.random.default_rng(seed)
@@ -53,7 +60,7 @@ def _refit(
         # The warnings of the original fit are enough; here failures are counted.
         warnings.simplefilter("ignore")
         try:
-            drawn = _resample(sample, rng)
+            drawn = _resample(sample, rng) if survey is None else _resample_clusters(sample, survey, rng)
             model = _seeded(clone(estimator), rng)
             model._begin = estimator._posterior, estimator._propensity
             model._fit_sample(drawn)
@@ -70,7 +77,17 @@ def _resample(sample: Sample, rng: np.random.Generator) -> Sample:
     # Draw positions on the line of cumulative weights: two copies of a row are drawn as one row of weight 2 is.
     positions = np.searchsorted(edges, rng.random(draws) * edges[-1], side="right")
     counts = np.bincount(np.minimum(positions, len(edges) - 1), minlength=len(edges))
-    drawn = sample.reweighted(design.send(counts * (edges[-1] / draws)))
+    return _checked(sample.reweighted(design.send(counts * (edges[-1] / draws))))
+
+
+def _resample_clusters(sample: Sample, survey: Survey, rng: np.random.Generator) -> Sample:
+    """Clusters drawn with replacement in each stratum; weights are of the survey, and do not count rows."""
+    times = survey.draw(rng)
+    weights = times if sample.weights is None else sample.design.bring(sample.weights) * times
+    return _checked(sample.reweighted(sample.design.send(weights)))
+
+
+def _checked(drawn: Sample) -> Sample:
     if not bool(drawn.labelled.any()):
         raise NoLabelledInstances("No labelled row was drawn.")
     if bool(drawn.labelled.all()):

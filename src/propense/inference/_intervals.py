@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from propense._inputs.options import Choice, Count, Option, Seed
 from propense._inputs.sample import Sample, read_features, read_sample
-from propense._maths.arrays import Matrix, as_float
+from propense._maths.arrays import Matrix, as_float, to_host
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators import KnownPropensity, PUClassifier
@@ -19,6 +19,7 @@ from propense.estimators._base import BasePUClassifier
 from propense.inference._bootstrap import refit
 from propense.inference._debias import debiased, log_odds_of
 from propense.inference._sandwich import sandwich_errors
+from propense.inference._survey import Survey, read_survey
 
 __all__ = ["Interval", "Intervals", "intervals"]
 
@@ -63,6 +64,8 @@ class Intervals:
     n_resamples, failed, unconverged : int
         The number of refits, of those that failed and were left out, and of those that were used although they did not
         converge. 0 for the sandwich.
+    strata, clusters : int
+        How many there were; 0 if none were passed.
     """
 
     prior: Interval
@@ -75,12 +78,16 @@ class Intervals:
     n_resamples: int
     failed: int
     unconverged: int
+    strata: int = 0
+    clusters: int = 0
 
     def __str__(self) -> str:
         prior, frequency = self.prior, self.label_frequency
-        source = "sandwich standard errors"
+        parts = [f"{self.clusters:,} clusters"] * bool(self.clusters) + [f"{self.strata:,} strata"] * bool(self.strata)
+        source = "sandwich standard errors" + (f" of {' in '.join(parts)}" if parts else "")
         if self.how == "bootstrap":
-            source = f"{self.n_resamples} refits to resampled rows"
+            drawn = f"{'clusters' if self.clusters else 'rows'}" + (f" ({' in '.join(parts)})" if parts else "")
+            source = f"{self.n_resamples} refits to resampled {drawn}"
             faults = [(self.failed, "failed"), (self.unconverged, "did not converge")]
             counts = " and ".join(f"{count} {what}" for count, what in faults if count)
             source += f", of which {counts}" if counts else ""
@@ -98,6 +105,8 @@ def intervals(
     *,
     sample_weight: Any = None,
     propensity: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
     at: Any = None,
     how: str = "bootstrap",
     confidence: float = 0.95,
@@ -115,7 +124,11 @@ def intervals(
     estimator : fitted estimator of propense
     X, y, sample_weight, propensity
         The data it was fitted to; ``propensity`` is for `KnownPropensity` only. Weights count rows: weight 2 is the row
-        twice, and the sum of the weights is the sample size.
+        twice, and the sum of the weights is the sample size. With strata or clusters, they are the weights of a survey.
+    strata, clusters : array-like of shape (n_samples,), default=None
+        For the rows of a survey: its strata, and within them the clusters that were drawn, such as villages, hospitals
+        or the patients of several visits (primary sampling units). Either may be passed alone. A cluster of the same
+        name in another stratum is another cluster. Each stratum needs two clusters.
     at : array-like, sparse matrix, data frame or tensor of shape (n_rows, n_features), default=None
         The rows for which to compute intervals of y(x), e(x) and h(x).
     how : {"bootstrap", "sandwich"}, default="bootstrap"
@@ -144,6 +157,11 @@ def intervals(
     the interval shows where the truth may be, not where another ridged fit would be, and the estimate need not be in
     the middle.
 
+    With strata or clusters, whole clusters vary, within their strata. The bootstrap draws nₕ − 1 of the nₕ clusters of
+    a stratum with replacement, and those drawn get nₕ/(nₕ − 1) times their weight (Rao, Wu and Yue 1992); the sandwich
+    adds up gradients by cluster (Binder 1983). Both use quantiles of the t distribution, with as many degrees of
+    freedom as there are clusters less strata.
+
     For a `PUClassifier` with learners, the intervals show how much its answer would change with other rows. They do
     not include what the labels leave open: ``diagnosis_.low`` and ``high`` do, and are usually further apart.
 
@@ -163,14 +181,18 @@ def intervals(
     """
     _check(estimator, how=how, n_resamples=n_resamples, random_state=random_state, confidence=confidence)
     sample = _read(estimator, X, y, sample_weight, propensity)
+    survey = _read_survey(sample, sample_weight, strata, clusters)
     design = None if at is None else read_features(estimator, at)
     made = failed = unconverged = 0
     tail = (1.0 - confidence) / 2.0
+    far = float(ndtri(tail) if survey is None else stdtrit(survey.degrees_of_freedom, tail))
     if how == "sandwich":
-        errors, centre = sandwich_errors(estimator, sample, design), log_odds_of(debiased(estimator, sample), design)
-        ends = centre + np.outer([ndtri(tail), -ndtri(tail)], errors)
+        errors = sandwich_errors(estimator, sample, design, survey)
+        ends = log_odds_of(debiased(estimator, sample), design) + np.outer([far, -far], errors)
     else:
-        refits = refit(estimator, sample, design, n_resamples, random_state, n_jobs)
+        refits = refit(estimator, sample, design, n_resamples, random_state, n_jobs, survey)
+        # Quantiles of few clusters are too close, by as much as normal quantiles are to those of t (Hesterberg 2015).
+        tail = tail if survey is None else float(ndtr(far))
         ends = np.quantile(refits.draws, [tail, 1.0 - tail], axis=0)
         made, failed, unconverged = n_resamples, refits.failed, refits.unconverged
     values = _chances(np.stack([log_odds_of(estimator, design), *ends]))
@@ -178,9 +200,20 @@ def intervals(
     posterior, propensities, hidden = (
         (None, None, None) if at is None else (Interval(*part) for part in np.split(values[:, 2:], 3, axis=1))
     )
+    counts = (0, 0) if survey is None else (len(survey.sizes), len(survey.stratum))
+    counts = counts[0] * (strata is not None), counts[1] * (clusters is not None)
     return Intervals(
-        prior, frequency, posterior, propensities, hidden, how, float(confidence), made, failed, unconverged
+        prior, frequency, posterior, propensities, hidden, how, float(confidence), made, failed, unconverged, *counts
     )
+
+
+def _read_survey(sample: Sample, sample_weight: Any, strata: Any, clusters: Any) -> Survey | None:
+    """The survey of the rows of the sample; rows of weight 0, which are not in it, leave their clusters there."""
+    if strata is None and clusters is None:
+        return None
+    if sample.rows is None:
+        return read_survey(strata, clusters, sample.design.shape[0])
+    return read_survey(strata, clusters, len(to_host(sample_weight))).of(sample.design.bring(sample.rows))
 
 
 def _chances(log_odds: Matrix) -> Matrix:

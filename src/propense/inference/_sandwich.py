@@ -2,8 +2,11 @@
 
 θ = (β, γ) solves Σ wᵢ·gᵢ(θ) + ridge·θ = 0, so a row of weight dw moves θ by −H⁻¹(gᵢ − ḡ)·dw, where H is the Hessian,
 ridge included. It moves θ + H⁻¹·ridge·θ by A = (I + H⁻¹·ridge)H⁻¹ in place of H⁻¹. The variance of the latter is
-A·Σ wᵢ(gᵢ − ḡ)(gᵢ − ḡ)ᵀ·Aᵀ (Huber 1967), whether or not the model holds.
+A·Σ wᵢ(gᵢ − ḡ)(gᵢ − ḡ)ᵀ·Aᵀ (Huber 1967), whether or not the model holds. In a survey, the sum is that over the clusters
+of each stratum, of wᵢ(gᵢ − ḡ) added up within them (Binder 1983).
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -17,26 +20,46 @@ from propense._risks import PairRisk
 from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
 from propense.inference._debias import inverse_curvature, theta_of
+from propense.inference._survey import Survey
 
 __all__ = ["sandwich_errors"]
 
 
-def sandwich_errors(estimator: BasePUClassifier, sample: Sample, at: Design | None) -> Vector:
+def sandwich_errors(
+    estimator: BasePUClassifier, sample: Sample, at: Design | None, survey: Survey | None = None
+) -> Vector:
     """The standard errors of `log_odds_of` the `debiased` estimator, in the same order."""
     risk = _risk_of(estimator, sample)
     theta = theta_of(estimator, risk)
     influence = _influence(risk, theta)
-    parts = [_errors_of_means(estimator, sample, risk, theta, influence)]
+    parts = [_errors_of_means(estimator, sample, risk, theta, influence, survey)]
     if at is not None:
         # A root of the middle matrix gives the variances of many rows cheaply.
-        values, vectors = np.linalg.eigh(risk.score_covariance(theta))
+        middle = risk.score_covariance(theta) if survey is None else _of_clusters(sample, risk, theta, survey)
+        values, vectors = np.linalg.eigh(middle)
         root = influence @ (vectors * np.sqrt(np.maximum(values, 0.0)))
         parts.append(_errors_at(at, risk, theta, root))
     return np.concatenate(parts)
 
 
+def _of_clusters(sample: Sample, risk: PairRisk, theta: Vector, survey: Survey) -> Matrix:
+    """The covariance of the sum of the gradients, column by column of θ: a pass over X each, wherever it lives."""
+    along = (risk.scores_along(theta, each) for each in np.eye(len(theta)))
+    return survey.covariance(np.column_stack([_shares(sample, each - sample.mean(each)) for each in along]))
+
+
+def _shares(sample: Sample, values: Any) -> Vector:
+    """wᵢ·valueᵢ of every row, on the host."""
+    return sample.design.bring(weigh(values, sample.weights))
+
+
 def _errors_of_means(
-    estimator: BasePUClassifier, sample: Sample, risk: PairRisk, theta: Vector, influence: Matrix
+    estimator: BasePUClassifier,
+    sample: Sample,
+    risk: PairRisk,
+    theta: Vector,
+    influence: Matrix,
+    survey: Survey | None,
 ) -> Vector:
     """The errors of the prior and the label frequency: each row moves them directly, in the mean, and through θ."""
     design, labelled = sample.design, sample.labelled
@@ -49,7 +72,11 @@ def _errors_of_means(
     moves = expected - along
     moves = design.hold(moves - sample.mean(moves))
     frequency_moves = (as_float(labelled) - sample.mean(labelled) - frequency * moves) / prior
-    variances = [sample.mean(each**2) / sample.total_weight for each in (moves, frequency_moves)]
+    if survey is None:
+        variances = [sample.mean(each**2) / sample.total_weight for each in (moves, frequency_moves)]
+    else:
+        columns = [_shares(sample, each) / sample.total_weight for each in (moves, frequency_moves)]
+        variances = np.diag(survey.covariance(np.column_stack(columns))).tolist()
     chances = np.array([prior, frequency])
     # A label frequency of 1 has infinite log-odds.
     return np.asarray(np.sqrt(variances) / np.maximum(chances * (1.0 - chances), np.finfo(np.float64).tiny))

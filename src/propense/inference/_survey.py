@@ -27,7 +27,7 @@ class Survey:
     cluster : int ndarray of shape (n_rows,)
         The number of each row's cluster.
     stratum : int ndarray of shape (n_clusters,)
-        The number of each cluster's stratum. Each stratum has two clusters or more.
+        The number of each cluster's stratum, ascending. Each stratum has two clusters or more.
     """
 
     cluster: Index
@@ -61,11 +61,8 @@ class Survey:
 
         Rescaled so, the variance of a sum over resamples is that of `covariance` (Rao, Wu and Yue 1992).
         """
-        times = np.zeros(len(self.stratum))
-        for stratum, size in enumerate(self.sizes):
-            drawn = rng.multinomial(size - 1, np.full(size, 1.0 / size))
-            times[self.stratum == stratum] = drawn * (size / (size - 1.0))
-        return times[self.cluster]
+        draws = [rng.multinomial(size - 1, np.full(size, 1.0 / size)) * (size / (size - 1.0)) for size in self.sizes]
+        return np.asarray(np.concatenate(draws)[self.cluster])
 
 
 def read_survey(strata: Any, clusters: Any, rows: int) -> Survey:
