@@ -85,6 +85,15 @@ def spoilt(description, key, value):
         ("fitted_rows", np.array([2, 1])),
         ("fitted_rows", np.array([1, 1])),
         ("fitted_rows", np.array([[1]])),
+        ("held_out", 1),
+        ("held_out", {"rows": np.array([1, 2])}),
+        ("held_out", {"rows": None, "log_odds": np.zeros((2, 2), np.float32)}),
+        ("held_out", {"rows": np.array([2, 1]), "log_odds": np.zeros((2, 2), np.float32)}),
+        ("held_out", {"rows": np.array([1, 2]), "log_odds": np.zeros((3, 2), np.float32)}),
+        ("held_out", {"rows": np.array([1, 2]), "log_odds": np.zeros((2, 3), np.float32)}),
+        ("held_out", {"rows": np.array([1, 2]), "log_odds": np.zeros((2, 2))}),
+        ("held_out", {"rows": np.array([1, 2]), "log_odds": np.full((2, 2), np.nan, np.float32)}),
+        ("held_out", {"rows": np.array([1, 2]), "log_odds": np.full((2, 4), np.inf, np.float32)}),
     ],
 )
 def test_nonsense_is_no_model_of_a_table(description, key, value):

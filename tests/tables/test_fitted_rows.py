@@ -4,10 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
+from sklearn.linear_model import LogisticRegression
 
 from propense import load, save
 from propense.tables import TableFile, fit_table, fitted_rows, score_file
-from propense.tables.fitted_rows import are_among, hash_ids, hash_values, remember
+from propense.tables.fitted_rows import are_among, hash_ids, hash_rows, hash_values, remember, remember_scores
+from propense.tables.model import scores_of
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -68,3 +70,59 @@ def test_other_values_under_the_same_id_are_a_row_of_the_fit(clinic, tmp_path):
     assert score_file(model, TableFile(tmp_path / "t.parquet"), tmp_path / "o.csv").fitted == 600
     parquet.write_table(older.drop_columns(["patient"]), tmp_path / "t.parquet")
     assert score_file(model, TableFile(tmp_path / "t.parquet"), tmp_path / "o.csv").fitted is None
+
+
+def test_scores_of_rows_with_the_same_hash_are_averaged():
+    matrix, odds = np.array([[1.0], [2.0], [1.0], [1.0]]), np.array([[1.0, 2.0], [5.0, 6.0], [3.0, 6.0], [7.0, 8.0]])
+    held = remember_scores(matrix, None, odds)
+    here, found = held.find(hash_values(np.array([[2.0], [3.0], [1.0]])))
+    assert here.tolist() == [True, False, True]
+    np.testing.assert_allclose(found, [[5.0, 6.0], [11 / 3, 16 / 3]], rtol=1e-6)
+    # With ids they are different rows, and a row without an id is none.
+    ids = np.array(["a", "b", "c", ""], dtype=object)
+    held = remember_scores(matrix, ids, odds)
+    here, found = held.find(hash_rows(matrix, ids))
+    assert here.tolist() == [True, True, True, False]
+    np.testing.assert_allclose(found, odds[:3])
+
+
+def test_the_hash_of_a_row_depends_on_its_id_and_on_each_value():
+    ids, matrix = np.array(["a", "b"], dtype=object), np.array([[1.0, 2.0], [1.0, 2.0]])
+    hashes = hash_rows(matrix, ids)
+    assert hashes[0] != hashes[1]
+    assert (hash_rows(matrix * [1.0, 2.0], ids) != hashes).all()
+    np.testing.assert_array_equal(hash_rows(matrix, None), hash_values(matrix))
+    # Model files hold them.
+    assert hash_rows(np.array([[1.0, np.nan]]), np.array(["p1"], dtype=object)).tolist() == [1895938230613268548]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_rows_of_the_fit_keep_the_scores_of_models_that_have_not_seen_them(clinic, tmp_path, named):
+    """From a file, in another format and order, among rows that are new or have changed."""
+    table, id = (clinic, "patient") if named else (clinic.drop_columns(["patient"]), None)
+    parameters = {"learners": [LogisticRegression()]}
+    found = fit_table(table.slice(0, 400), "reported", id=id, parameters=parameters, scar_test=False)
+    save(found.model, tmp_path / "m.propense")
+    model = load(tmp_path / "m.propense")
+    older = np.array(table.column("age")) + np.where(np.arange(600) < 100, 1, 0)
+    table = table.set_column(table.column_names.index("age"), "age", pa.array(older))
+    scores, plain = model.score(table), scores_of(model.estimator, model.features(table))
+    rows, others = slice(100, 400), np.r_[0:100, 400:600]
+    for name in ("posterior", "propensity", "hidden", "hidden_range"):
+        one, other, kept = (getattr(each, name) for each in (scores, plain, found.scores))
+        np.testing.assert_allclose(one[rows], kept[rows], rtol=1e-5)
+        np.testing.assert_array_equal(one[others], other[others])
+        assert np.abs(one[rows] - other[rows]).max() > 1e-4
+    order = np.random.default_rng(0).permutation(600)
+    csv.write_csv(table.take(order), tmp_path / "t.csv")
+    done = score_file(model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
+    assert (done.fitted, done.held_out) == (400 if named else 300, 300)
+    written = np.array(TableFile(tmp_path / "o.csv").read().column("hidden").to_pylist(), dtype=float)
+    np.testing.assert_allclose(written, scores.hidden[order], rtol=1e-12)
+    # A table without the ids has no row that can be recognised.
+    if named:
+        np.testing.assert_array_equal(model.score(table.drop_columns(["patient"])).hidden, plain.hidden)
+
+
+def test_a_method_that_has_seen_the_rows_keeps_no_scores_of_them(clinic):
+    assert fit_table(clinic, "reported", id="patient", method="pglin").model.held_out is None

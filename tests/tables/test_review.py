@@ -246,7 +246,7 @@ def test_no_fewer_than_none_and_no_more_than_all_rows_are_promised():
         assert 0.0 <= promise.low < promise.high <= 9.0
 
 
-def test_new_rows_are_promised_with_a_range_and_fitted_rows_are_not(tmp_path, clinic, found):
+def test_new_rows_and_rows_of_the_fit_are_promised_with_a_range(tmp_path, clinic, found):
     other, _ = make_clinic(400, seed=1)
     names = pa.array([f"new{i}" for i in range(400)])
     csv.write_csv(other.set_column(0, "patient", names), tmp_path / "new.csv")
@@ -260,7 +260,17 @@ def test_new_rows_are_promised_with_a_range_and_fitted_rows_are_not(tmp_path, cl
     csv.write_csv(clinic.slice(0, 50), tmp_path / "old.csv")
     for top in (None, 5):
         done = score_file(found.model, TableFile(tmp_path / "old.csv"), tmp_path / "o.csv", top=top)
-        assert done.fitted == 50
+        assert (done.fitted, done.held_out) == (50, 50)
+        rows = np.flatnonzero(~found.labelled[:50])
+        rows = rows if top is None else rows[np.argsort(-found.scores.posterior[rows], kind="stable")[:top]]
+        promise = Promise.of(add_up(found.scores.hidden[rows], found.scores.hidden_range[rows]))
+        assert done.promise.expected == pytest.approx(promise.expected, rel=1e-5)
+        assert str(done.promise) == str(promise)
+    # Without the scores held out, nothing is promised.
+    seen = replace(found.model, held_out=None)
+    for top in (None, 5):
+        done = score_file(seen, TableFile(tmp_path / "old.csv"), tmp_path / "o.csv", top=top)
+        assert (done.fitted, done.held_out) == (50, 0)
         assert str(done.promise).endswith("of them were used in the fit.")
 
 

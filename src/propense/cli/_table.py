@@ -222,7 +222,7 @@ def score(
     say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
     if fitted.label.column not in source.columns:
         say(f"The table has no column {fitted.label.column!r}, so every row is treated as unlabelled.")
-    say(*_fitted_rows(fitted, done.fitted))
+    say(*_fitted_rows(fitted, done.fitted, done.held_out))
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
         say(f"Note: {words}. They are treated as its most frequent category.")
@@ -351,14 +351,19 @@ def _load(path: Path) -> Any:
     return model
 
 
-def _fitted_rows(model: Any, count: int | None) -> list[str]:
-    """A line on the rows that were used in the fit, whose scores are too certain, if there are any."""
+def _fitted_rows(model: Any, count: int | None, held_out: int) -> list[str]:
+    """Lines on the rows that were used in the fit, if there are any, and on those whose scores are too certain."""
     if count is None:
         return ["Note: Rows that were used in the fit cannot be recognised here. Their scores would be too certain."]
-    if not count:
-        return []
-    which = "have the same values as rows of the fit" if model.id is None else "were used in the fit"
-    return [f"Note: {count:,} of these rows {which}; their scores are too certain. To review them, use fit --list."]
+    lines = []
+    if held_out:
+        lines.append(f"{held_out:,} of these rows are rows of the fit, scored by models that had not seen them.")
+    if count > held_out:
+        which = "have the same values as rows of the fit" if model.id is None else "were used in the fit"
+        words = f"{count - held_out:,} of these rows {which}; their scores are too certain"
+        changed = " Their values differ from those in the fit." if held_out and model.id is not None else ""
+        lines.append(f"Note: {words}.{changed} To review them, use fit --list.")
+    return lines
 
 
 def _names(option: str, given: list[str] | None, columns: list[str]) -> list[str] | None:

@@ -51,7 +51,8 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
     functions of NumPy, SciPy and scikit-learn that only compute. Anything else, such as your own functions and classes,
     is refused by name. Load such a file with the version of scikit-learn that wrote it.
 
-    What a `PUClassifier` says of the rows of fit (``oof_posterior_`` and the like) is not in the file.
+    What a `PUClassifier` says of the rows of fit (``oof_posterior_`` and the like) is not in the file. A model of a
+    table keeps these scores, with hashes of the rows, of up to a million rows, and uses them if it meets a row again.
 
     Columns given as a range, a set or an index of pandas come back as a list.
 

@@ -11,6 +11,7 @@ from propense.estimators._description import is_array
 from propense.model_files.checks import are_kinds
 from propense.model_files.preparations import build_preparation, describe_preparation
 from propense.tables import Column, Label, Schema, TableModel
+from propense.tables.fitted_rows import HeldOut
 
 __all__ = ["TABLE", "build_table", "describe_table", "is_table", "table_parts"]
 
@@ -33,20 +34,21 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
         "preparation": describe_preparation(model.preparation),
         "estimator": describe(model.estimator, "the estimator of this TableModel"),
         "fitted_rows": model.fitted_rows,
+        "held_out": _describe_scores(model),
     }
 
 
 def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> TableModel:
     """The model of its description."""
     preparation, estimator = table_parts(description)
-    keys = description.keys() - {"pipeline", "fitted_rows"} | {"preparation", "estimator"}
+    keys = description.keys() - {"pipeline", "fitted_rows", "held_out"} | {"preparation", "estimator"}
     if keys != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
     if not (description["id"] is None or _is_text(description["id"])):
         raise ModelFileError("it holds a model of a table whose id is not a name")
     # Earlier files do not have them.
     rows = description.get("fitted_rows")
-    if not (rows is None or (is_array("i", None)(rows, 0) and (rows[1:] > rows[:-1]).all())):
+    if not (rows is None or _are_hashes(rows)):
         raise ModelFileError("it holds a model of a table whose rows of fit are not sorted hashes")
     columns = description["columns"]
     if not are_kinds(columns, 0) or not columns or not all(_is_of_table(*column) for column in columns):
@@ -60,7 +62,33 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     width = len(columns if prepared is None else prepared.sources)
     if not isinstance(method, BasePUClassifier) or method.n_features_in_ != width:
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
-    return TableModel(Label(*description["label"]), description["id"], schema, prepared, method, rows)
+    held = _build_scores(description.get("held_out"), description["id"], rows)
+    return TableModel(Label(*description["label"]), description["id"], schema, prepared, method, rows, held)
+
+
+def _describe_scores(model: TableModel) -> dict[str, Any] | None:
+    """The scores held out; without ids, the hashes of the rows are those of the rows of fit."""
+    held = model.held_out
+    return None if held is None else {"rows": None if model.id is None else held.rows, "log_odds": held.log_odds}
+
+
+def _build_scores(facts: Any, id: str | None, fitted: Any) -> HeldOut | None:
+    """The scores held out. Earlier files do not have them."""
+    if facts is None:
+        return None
+    if not isinstance(facts, dict) or facts.keys() != {"rows", "log_odds"} or (facts["rows"] is None) != (id is None):
+        raise ModelFileError("it holds a model of a table whose scores of the rows of fit are not complete")
+    rows, log_odds = fitted if id is None else facts["rows"], facts["log_odds"]
+    if not _are_hashes(rows) or not any(is_array("f", len(rows), width)(log_odds, 0) for width in (2, 4)):
+        raise ModelFileError("it holds a model of a table whose scores of the rows of fit do not match the rows")
+    if log_odds.dtype != np.float32 or np.isnan(log_odds).any() or np.isinf(np.delete(log_odds, 1, axis=1)).any():
+        raise ModelFileError("it holds a model of a table whose scores of the rows of fit are not numbers")
+    return HeldOut(rows, log_odds)
+
+
+def _are_hashes(rows: Any) -> bool:
+    """Whether these are different hashes, sorted."""
+    return is_array("i", None)(rows, 0) and bool((rows[1:] > rows[:-1]).all())
 
 
 def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._inputs.labels import read_labels, separate_known_negatives
 from propense._inputs.preparation import Preparation
-from propense._maths.logistic import logit
+from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense.errors import InvalidInput
 from propense.estimators import Naive
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest
 from propense.tables.cells import row_ids
-from propense.tables.fitted_rows import remember
+from propense.tables.fitted_rows import remember, remember_scores
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import read_label
 from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
@@ -150,7 +150,9 @@ def fit_table(
         progress("test", 0, 1)
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
     ids = None if chosen.id is None else row_ids(table, chosen.id, where)
-    model = replace(model, fitted_rows=remember(prepared.matrix, ids))
+    kept = out_of_fold_scores(model.estimator, len(prepared.labelled))
+    held = None if kept is None else remember_scores(prepared.matrix, ids, _log_odds(kept))
+    model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held)
     return summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
 
 
@@ -241,6 +243,17 @@ def summarise_fit(
         scar=scar,
         out_of_fold=kept is not None,
     )
+
+
+def _log_odds(scores: Scores) -> NDArray[np.float64]:
+    """The log-odds of y and e, and of the ends of the range of h if there is one, a row each."""
+    ends = [] if scores.hidden_range is None else list(scores.hidden_range.T)
+    found = np.column_stack([logit(each) for each in (scores.posterior, scores.propensity, *ends)])
+    largest = np.full(found.shape[1], LARGEST_LOG_ODDS)
+    # e may be certain: then no unlabelled row is positive, however high y is.
+    largest[1] = np.inf
+    # Below, float64 has no chances that are not 0.
+    return np.asarray(np.clip(found, -700.0, largest))
 
 
 def fit_naive(estimator: BasePUClassifier, features: Any, labelled: Any) -> Naive:

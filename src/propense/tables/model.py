@@ -13,6 +13,8 @@ from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
 from propense.estimators import PUClassifier
 from propense.estimators._base import BasePUClassifier
+from propense.tables.cells import row_ids
+from propense.tables.fitted_rows import HeldOut, hash_rows
 from propense.tables.labels import Label
 from propense.tables.schema import Schema
 
@@ -38,6 +40,18 @@ class Scores:
     hidden: NDArray[np.float64]
     hidden_range: NDArray[np.float64] | None = None
 
+    def replaced(self, rows: NDArray[np.bool_], others: "Scores") -> "Scores":
+        """The scores, with those of some rows replaced."""
+        ends = self.hidden_range
+        if ends is not None:
+            ends = ends.copy()
+            # Where others have no range, there is none.
+            ends[rows] = np.nan if others.hidden_range is None else others.hidden_range
+        found = {name: getattr(self, name).copy() for name in ADDED}
+        for name, values in found.items():
+            values[rows] = getattr(others, name)
+        return Scores(**found, hidden_range=ends)
+
 
 @dataclass(frozen=True)
 class TableModel:
@@ -57,6 +71,8 @@ class TableModel:
         The method, fitted to the features.
     fitted_rows : int ndarray or None
         Hashes of the ids of the rows of fit, sorted, or of their values if they have no ids; None if not remembered.
+    held_out : HeldOut or None
+        What models that have not seen them say of the rows of fit; None if the method has none, or if not remembered.
     """
 
     label: Label
@@ -65,6 +81,7 @@ class TableModel:
     preparation: Preparation | None
     estimator: BasePUClassifier
     fitted_rows: NDArray[np.int64] | None = None
+    held_out: HeldOut | None = None
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
         """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""
@@ -75,8 +92,22 @@ class TableModel:
         return read if self.preparation is None else self.preparation.transform(self.schema.encode(read))
 
     def score(self, table: Any, where: str = "the table", first_row: int = 0) -> Scores:
-        """y, e and h of the rows of an Arrow table or batch."""
-        return scores_of(self.estimator, self.features(table, where, first_row))
+        """y, e and h of the rows of an Arrow table or batch.
+
+        Rows of the fit are recognised by their values, and by their ids if the model has any. They get the scores of
+        models that have not seen them, if these are kept.
+        """
+        return self.score_read(table, self.schema.read(table, where, first_row), where)[0]
+
+    def score_read(self, table: Any, read: Any, where: str) -> tuple[Scores, NDArray[np.bool_]]:
+        """The same of a table that `schema.read` has made `read` of, and which rows have scores held out."""
+        scores = scores_of(self.estimator, self.features_of(read))
+        held = self.held_out
+        if held is None or not (self.id is None or self.id in table.schema.names):
+            return scores, np.zeros(table.num_rows, dtype=bool)
+        ids = None if self.id is None else row_ids(table, self.id, where)
+        here, log_odds = held.find(hash_rows(self.schema.encode(read), ids))
+        return scores.replaced(here, scores_of_log_odds(log_odds[:, 0], log_odds[:, 1], log_odds.T[2:])), here
 
     @property
     def feature_names(self) -> list[str]:
@@ -95,12 +126,13 @@ def scores_of(estimator: BasePUClassifier, features: Any) -> Scores:
         if isinstance(estimator, PUClassifier)
         else (*estimator._log_odds(design), None)
     )
-    return Scores(
-        sigmoid(a),
-        sigmoid(b),
-        hidden_positive(a, b),
-        None if ends is None else np.stack([sigmoid(each) for each in ends], axis=1),
-    )
+    return scores_of_log_odds(a, b, () if ends is None else ends)
+
+
+def scores_of_log_odds(a: Any, b: Any, ends: Any = ()) -> Scores:
+    """y, e and h from the log-odds of y and e, and the range of h from those of its ends, if there are any."""
+    stacked = np.stack([sigmoid(each) for each in ends], axis=1) if len(ends) else None
+    return Scores(sigmoid(a), sigmoid(b), hidden_positive(a, b), stacked)
 
 
 def out_of_fold_scores(estimator: BasePUClassifier, count: int) -> Scores | None:

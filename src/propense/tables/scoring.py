@@ -17,7 +17,7 @@ from propense.estimators import Naive
 from propense.tables.cells import check_decimal, normalise_decimals, row_ids, take_rows
 from propense.tables.files import TableFile, TableWriter, need_arrow
 from propense.tables.fitted_rows import are_among, hash_ids, hash_values
-from propense.tables.model import ADDED, Scores, TableModel, review_order, scores_of
+from propense.tables.model import ADDED, Scores, TableModel, review_order
 from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
 from propense.tables.review import NO_LIST
 
@@ -40,8 +40,10 @@ class Scored:
         How many of the unlabelled rows written are expected to be positive. Print it.
     seconds : float
     fitted : int or None
-        How many rows were used in the fit: they have the id, or else the values, of such a row. Their scores are too
-        certain. None if that is not known.
+        How many rows were used in the fit: they have the id, or else the values, of such a row. None if that is not
+        known.
+    held_out : int
+        How many of these were scored by models that have not seen them. The scores of the others are too certain.
     new_levels : dict of str to int
         By column, the number of cells with a category, or an empty cell, that did not occur in the fit. They are
         treated as the most frequent category.
@@ -55,6 +57,7 @@ class Scored:
     seconds: float
     fitted: int | None
     new_levels: dict[str, int]
+    held_out: int = 0
 
 
 def score_file(
@@ -94,10 +97,10 @@ def score_file(
     out = Path(out)
     _check(model, source, out, top, decimal)
     start = time.perf_counter()
-    rows = labelled = fitted = 0
+    rows = labelled = fitted = held_out = 0
     positives = 0.0
     best = None if top is None else _Best(top)
-    # Of the unlabelled rows that are written: what the promise needs, and how many were used in the fit.
+    # Of the unlabelled rows that are written: what the promise needs, and how many have scores that are too certain.
     sums, used_listed = np.zeros(5), 0
     new_levels: Counter[str] = Counter()
     # If the source has semicolons or a byte order mark, so does the output: for the same spreadsheet.
@@ -114,11 +117,12 @@ def score_file(
             used = _used_in_fit(model, batch, matrix, str(source.path))
             # Where numbers are too large, one error says so.
             with np.errstate(over="ignore", invalid="ignore"):
-                scores = scores_of(model.estimator, model.features_of(read))
+                scores, held = model.score_read(batch, read, str(source.path))
             _check_scores(scores, str(source.path), rows)
             known = _labelled(model, batch, str(source.path), rows)
             scored = _with_scores(batch, scores)
             rows, labelled, fitted = rows + batch.num_rows, labelled + int(known.sum()), fitted + int(used.sum())
+            held_out, used = held_out + int((used & held).sum()), used & ~held
             positives += float(np.where(known, 1.0, scores.hidden).sum())
             ends = np.full((batch.num_rows, 2), np.nan) if scores.hidden_range is None else scores.hidden_range
             facts = np.column_stack([review_order(model.estimator, scores), scores.hidden, ends, used])
@@ -143,11 +147,12 @@ def score_file(
         fitted=fitted if _remembers(model, source.columns) else None,
         seconds=time.perf_counter() - start,
         new_levels=dict(new_levels),
+        held_out=held_out,
     )
 
 
 class _Best:
-    """The first rows to review so far; `facts` has what they are ordered by, h, its range, and use in the fit."""
+    """The first rows to review so far; `facts`: what they are ordered by, h, its range, whether the fit saw them."""
 
     def __init__(self, top: int) -> None:
         self._top = top
