@@ -52,7 +52,7 @@ def overview(method: type[BasePUClassifier]) -> dict[str, str]:
         "class": f"`{method.__name__}`",
         "y and e are separated by": method.description.separates,
         "any classifier for": " and ".join(inner),
-        "`propensity_features`": "yes" if "propensity_features" in parameters else "",
+        "columns of y and of e": "yes" if {"class_features", "propensity_features"} <= parameters.keys() else "",
         "takes": ", ".join(method.description.takes),
         "needs": method.description.needs,
     }

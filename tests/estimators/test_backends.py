@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from conftest import fit, in_few_rounds, load_problem, mapped, reference_files, slow_where, tensor
-from propense import JERM
+from propense import JERM, LBE, SAREM, TM, JointMLE
 from propense._maths.arrays import to_host
 from propense.estimators import _lbe
 
@@ -112,6 +112,19 @@ def test_the_propensity_may_have_columns_of_its_own(problem, elsewhere, some):
     X, s = problem
     there = JERM(propensity_features=some).fit(elsewhere(X), elsewhere(s))
     assert_same_model(JERM(propensity_features=some).fit(X, s), there, X, elsewhere(X))
+
+
+MODELS = [JERM(), LBE(), SAREM(), JointMLE(n_starts=2, random_state=0), TM(max_iter=5)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("others", [None, [0, 2]])
+def test_the_class_may_have_columns_of_its_own(problem, elsewhere, model, others):
+    X, s = problem
+    model = clone(model).set_params(class_features=[1, 2], propensity_features=others)
+    there = clone(model).fit(elsewhere(X), elsewhere(s))
+    assert_same_model(model.fit(X, s), there, X, elsewhere(X))
+    assert there.coef_[0, 0] == 0
 
 
 def test_a_score_is_a_number_on_the_host(problem, elsewhere, rng):

@@ -191,7 +191,9 @@ def test_every_estimator_comes_back_bit_for_bit(method, problem, kept):
 
 
 @pytest.mark.parametrize("made", [pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize("model", [JERM(propensity_features=["b", "d"]), PGLin(), TM(decision="balanced")], ids=str)
+@pytest.mark.parametrize(
+    "model", [JERM(class_features=["a"], propensity_features=["b", "d"]), PGLin(), TM(decision="balanced")], ids=str
+)
 def test_names_and_their_order_are_kept(problem, kept, made, model):
     X, s = problem
     named = made(dict(zip("abcd", X.T, strict=True)))
@@ -460,6 +462,7 @@ def test_a_classifier_inside_an_estimator_is_kept(problem, kept, classifier):
     X, s = problem
     for model in (
         TM(estimator=clone(classifier), max_iter=2),
+        SAREM(estimator=clone(classifier), class_features=[0, 2], max_iter=2),
         JERM(propensity_estimator=clone(classifier), propensity_features=[1, 3], max_iter=2),
     ):
         again = kept(model.fit(X, s))

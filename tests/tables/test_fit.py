@@ -17,7 +17,7 @@ from propense import JERM, Naive, PUClassifier
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidInput, InvalidLabels, InvalidOption, InvalidTable, NoLabelledInstances
 from propense.model_files import load, save
-from propense.tables import FitOptions, TableFile, fit_table, summarise_estimator
+from propense.tables import FitOptions, TableFile, describe_assumptions, fit_table, summarise_estimator
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -176,6 +176,22 @@ def test_propensity_features_are_columns_of_the_table(clinic):
         fit_table(clinic, "reported", id="patient", method="naive", propensity_features=["sex"])
 
 
+@pytest.mark.parametrize("method", [name for name in TABLE_METHODS if name not in ("naive", "oracle", "pglin")])
+def test_every_method_with_both_factors_takes_both_kinds_of_columns(clinic, method, tmp_path):
+    columns = {"class_features": ["age", "bmi"], "propensity_features": ["sex"]}
+    learners = {"learners": "linear"} if method == "pu" else {}
+    found = fit_table(clinic, "reported", id="patient", method=method, scar_test=False, **columns, **learners)
+    names = found.model.feature_names
+    for coef, own in ((found.estimator.coef_, ("age", "bmi")), (found.estimator.propensity_coef_, ("sex",))):
+        assert {name for name, each in zip(names, coef[0], strict=True) if not name.startswith(own) and each} == set()
+        assert coef.any()
+    save(found.model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").score(clinic).hidden, found.model.score(clinic).hidden)
+    assumed = describe_assumptions(found)
+    assert "The chance of a label was taken to depend only on sex." in assumed
+    assert "Being positive was taken to depend only on age and bmi." in assumed
+
+
 def test_rows_are_scored_alike_alone_and_together(clinic, found):
     """Also with a level that is not in the fit, and a missing cell in a column that had none."""
     one = clinic.slice(7, 1)
@@ -218,7 +234,7 @@ def test_the_estimate_meets_a_prior(clinic, prior):
 
 LACKING = [
     ({"prior": 0.5}, "The method tm cannot use a share of positives that is known. Leave out prior="),
-    ({"class_features": ["age"]}, "The method tm uses all columns for the class"),
+    ({"method": "pglin", "class_features": ["age"]}, "pglin does not fit a propensity of its own, so it has no col"),
     ({"learners": "auto"}, "The method tm has no learners to choose from"),
     ({"jobs": 2}, "The method tm does not run several fits at the same time"),
     ({"method": "pu", "learners": "trees"}, "learners='trees'"),

@@ -131,7 +131,8 @@ class DenseDesign(HostRows):
         return type(self)(self._features, self._numbers(mask), self._columns)
 
     def nearest(self, queries: Rows, pool: Rows) -> Index:
-        sets = [RowSet(self._features, self._numbers(mask)) for mask in (queries, pool)]
+        features = self._features if self._columns is None else _SomeColumns(self._features, self._columns)
+        sets = [RowSet(features, self._numbers(mask)) for mask in (queries, pool)]
         _, places = nearest_dense(sets[0], sets[1])
         return np.flatnonzero(pool)[places]
 
@@ -172,6 +173,26 @@ class DenseDesign(HostRows):
     def _numbers(self, mask: Rows) -> Index:
         """The numbers, in the array, of the rows of a mask."""
         return np.flatnonzero(mask) if self._rows is None else self._rows[mask]
+
+
+class _SomeColumns:
+    """Some columns of a mapped array, which are copied only for the rows that are asked for."""
+
+    def __init__(self, features: NDArray[np.floating[Any]], columns: Index) -> None:
+        self._features, self._columns = features, columns
+        self.shape, self.size = (len(features), len(columns)), len(features) * len(columns)
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.floating[Any]]:
+        return np.asarray(self._features[rows][:, self._columns])
+
+    def max(self) -> float:
+        return max(float(self[rows].max()) for rows in slices(len(self), _BLOCK // self._features.shape[1] + 1))
+
+    def min(self) -> float:
+        return min(float(self[rows].min()) for rows in slices(len(self), _BLOCK // self._features.shape[1] + 1))
 
 
 def is_mapped(array: Any) -> bool:

@@ -17,9 +17,10 @@ from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
 from propense._inputs.preparation import Preparation, has_missing
 from propense._inputs.reader import Reader, find_invalid
-from propense._maths.arrays import Index, as_float, library_of
+from propense._maths.arrays import Index, Vector, as_float, library_of
 from propense._maths.double_logistic import class_given_label
 from propense._maths.known_negatives import known_shift
+from propense._maths.linear import coef_positions
 from propense._maths.logistic import sigmoid
 from propense.errors import (
     InvalidFeatures,
@@ -83,6 +84,26 @@ class Sample:
     def unlabelled(self) -> Any:
         """The rows of unknown class: neither labelled nor known to be negative."""
         return ~self.labelled if self.negative is None else ~(self.labelled | self.negative)
+
+    @property
+    def label_columns(self) -> Index | None:
+        """The features that the chance of a label, y·e, may depend on; None means all."""
+        if self.class_columns is None or self.propensity_columns is None:
+            return None
+        return np.union1d(self.class_columns, self.propensity_columns)
+
+    @property
+    def class_design(self) -> Design:
+        """The design of the features that y may depend on."""
+        return self.design if self.class_columns is None else self.design.columns(self.class_columns)
+
+    def over_all_columns(self, coef: Vector) -> Vector:
+        """Coefficients of `class_design` as those of all columns: 0 where y may not depend on one."""
+        if self.class_columns is None:
+            return coef
+        out = np.zeros(self.design.shape[1])
+        out[coef_positions(self.class_columns, len(out))] = coef
+        return out
 
     @property
     def is_complete(self) -> bool:

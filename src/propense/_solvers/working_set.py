@@ -33,7 +33,7 @@ class SparseSolution:
 
 
 class SparsePair:
-    """n·Qₙ(θ) + n·alpha·penalty of θ = (β, γ), with γ over some or all of the columns and the intercepts free.
+    """n·Qₙ(θ) + n·alpha·penalty of θ = (β, γ), each over some or all of the columns and the intercepts free.
 
     The penalty is `l1_ratio`·Σ dⱼfⱼ|θⱼ| + ½·(1 − `l1_ratio`)·Σ dⱼ²kⱼθⱼ². dⱼ is the standard deviation of the column, so
     its unit does not matter, and a constant column takes no part. kⱼ is 1 for β and `kappa` for γ; fⱼ is kⱼ times the
@@ -48,25 +48,31 @@ class SparsePair:
         labelled: Rows,
         *,
         columns: Index | None = None,
+        class_columns: Index | None = None,
         weights: Rows | None = None,
         l1_ratio: float = 1.0,
         kappa: float = 1.0,
     ) -> None:
         self._design, self._labelled, self._weights = design, design.hold(labelled), weights
         p = design.shape[1]
-        # The column that each coefficient belongs to; the intercept is column 0.
-        self._owners = np.concatenate([np.arange(p), coef_positions(columns, p)]) if self._paired else np.arange(p)
-        self.risk = self._risk(design, columns)
-        spreads = np.concatenate([[0.0], column_moments(design, weights)[1]])
-        factor = np.where(np.arange(len(self._owners)) < p, 1.0, kappa)
-        self.spreads = spreads[self._owners]
+        # The column that each coefficient belongs to, β's first; the intercept is column 0.
+        own = coef_positions(class_columns, p)
+        self._count = len(own)
+        self._owners = np.concatenate([own, coef_positions(columns, p)]) if self._paired else own
+        self.risk = self._risk(design, class_columns, columns)
+        self.column_spreads = np.concatenate([[0.0], column_moments(design, weights)[1]])
+        if columns is not None and not self._paired:
+            # The others take no part, as if they were constant.
+            self.column_spreads[np.setdiff1d(np.arange(p), coef_positions(columns, p))] = 0.0
+        factor = np.where(np.arange(len(self._owners)) < self._count, 1.0, kappa)
+        self.spreads = self.column_spreads[self._owners]
         self._prices, self._squares = factor * self.spreads, factor * self.spreads**2
         self._barred = (self.spreads == 0) & (self._owners > 0)
         self._l1_ratio = l1_ratio
 
-    def _risk(self, design: Design, both: Index | None) -> Objective:
-        """The risk of a design, where γ is over the columns `both`."""
-        return PairRisk(design, self._labelled, columns=both, weights=self._weights)
+    def _risk(self, design: Design, own: Index | None, others: Index | None) -> Objective:
+        """The risk of a design, where β is over the columns `own` and γ over `others`."""
+        return PairRisk(design, self._labelled, class_columns=own, columns=others, weights=self._weights)
 
     def discount(self, discounts: Vector) -> None:
         """Multiply the ℓ1 price of each coefficient by its discount, a number from 0 to 1."""
@@ -74,10 +80,15 @@ class SparsePair:
 
     def split(self, coef: Vector) -> tuple[Vector, Vector]:
         """β and γ over all columns."""
-        p = self._design.shape[1]
-        gamma = np.zeros(p)
-        gamma[self._owners[p:]] = coef[p:]
-        return coef[:p], gamma
+        beta, gamma = np.zeros((2, self._design.shape[1]))
+        own, others = np.split(self._owners, [self._count])
+        beta[own], gamma[others] = np.split(coef, [self._count])
+        return beta, gamma
+
+    def join(self, beta: Vector, gamma: Vector) -> Vector:
+        """θ of two predictors over all columns."""
+        own, others = np.split(self._owners, [self._count])
+        return np.concatenate([beta[own], gamma[others]])
 
     def penalty(self, alpha: float) -> Penalty:
         scale = self.risk.total_weight * alpha
@@ -153,23 +164,26 @@ class SparsePair:
         wanted = np.zeros(p, dtype=bool)
         wanted[kept + 1] = wanted[0] = True
         where = np.flatnonzero(wanted[self._owners])
-        both = np.searchsorted(kept, self._owners[where[where >= p]][1:] - 1)
-        return self._risk(self._design.columns(kept), both), where
+        own, others = (
+            np.searchsorted(kept, self._owners[part][1:] - 1)
+            for part in (where[where < self._count], where[where >= self._count])
+        )
+        return self._risk(self._design.columns(kept), own, others), where
 
 
 class SparseLogistic(SparsePair):
-    """The same for the logistic loss of the labels: e = 1, and there is no γ."""
+    """The same for the logistic loss of the labels: e = 1, and there is no γ; β is over `columns`."""
 
     _paired = False
 
-    def _risk(self, design: Design, both: Index | None) -> Objective:
+    def _risk(self, design: Design, own: Index | None, others: Index | None) -> Objective:
         return LogisticRisk(design, self._labelled, weights=self._weights)
 
     def null(self) -> SparseSolution:
         """The best intercept, with all slopes at 0."""
         design = self._design
         alone = design.columns(np.arange(0))
-        risk = self._risk(alone, None)
+        risk = self._risk(alone, None, None)
         none = Penalty(np.zeros(1), np.zeros(1))
         found = orthant_newton(risk, np.zeros(1), none, tol=1e-12, max_iter=100)
         coef = np.zeros(design.shape[1])

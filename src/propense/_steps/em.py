@@ -75,6 +75,7 @@ def observed_risk(sample: Sample, learners: Learners) -> PairRisk:
         sample.design,
         sample.labelled,
         columns=learners.propensity.columns,
+        class_columns=learners.posterior.columns,
         weights=sample.weights,
         ridge=learners.posterior.ridge,
         propensity_ridge=learners.propensity.ridge,

@@ -41,19 +41,22 @@ class Path:
     def __init__(self, sample: Sample, options: PathOptions) -> None:
         self._sample, self._options = sample, options
         design, labelled, weights = sample.design, sample.labelled, sample.weights
-        self._naive = SparseLogistic(design, labelled, weights=weights)
+        self._naive = SparseLogistic(design, labelled, columns=sample.label_columns, weights=weights)
         self._null = self._naive.null()
         self.pair = SparsePair(
             design,
             labelled,
             columns=sample.propensity_columns,
+            class_columns=sample.class_columns,
             weights=weights,
             l1_ratio=options.l1_ratio,
             kappa=options.kappa,
         )
         screened, self._alpha = self._screen()
-        starts = [screened, *self._separated_start(screened)]
-        self.anchor = min((self._joint(screened, start) for start in starts), key=lambda solution: solution.value)
+        # The naive y with e = ½.
+        starts = [self.pair.join(screened, np.zeros(len(screened))), *self._separated_start(screened)]
+        picked = self.pair.join(screened, screened)
+        self.anchor = min((self._joint(picked, start) for start in starts), key=lambda solution: solution.value)
         if options.adaptive:
             # The logistic regression misses a column that raises y and lowers e; the joint risk does not.
             self.anchor = self._joint(self.solve(self._alpha, self.anchor).coef, self.anchor.coef)
@@ -99,11 +102,11 @@ class Path:
 
     def _is_stuck(self, solution: SparseSolution) -> bool:
         """Whether e is 1: the risk then no longer depends on γ, and no search moves away."""
-        gamma = solution.coef[self._sample.design.shape[1] :]
+        gamma = self.pair.split(solution.coef)[1]
         return bool(gamma[0] > _NEARLY_ONE and not gamma[1:].any())
 
     def _screen(self) -> tuple[Vector, float]:
-        """θ of the columns that an ℓ1 regression of the labels picks first, and the alpha at which it did."""
+        """The slopes of the columns that an ℓ1 regression of the labels picks first, and the alpha at which it did."""
         count = self._sample.weight_of(self._sample.labelled)
         most = int(min(max(count / _ROWS_EACH, 2.0), _ANCHOR))
         solution = self._null
@@ -117,17 +120,18 @@ class Path:
         steepness = self._naive.spreads * np.abs(coef)
         few = np.argsort(-steepness, kind="stable")[most:]
         coef[few[few > 0]] = 0.0
-        # The naive y with e = ½.
-        return np.concatenate([coef, np.zeros(len(self.pair.spreads) - len(coef))]), alpha
+        return coef, alpha
 
     def _separated_start(self, screened: Vector) -> list[Vector]:
-        """If e has its own columns: a start with their slopes in γ, since a y of all columns leaves e nothing."""
-        columns, p = self._sample.propensity_columns, self._sample.design.shape[1]
+        """If columns were named: a start with the slopes of e's in γ, since a y of all columns leaves e nothing."""
+        columns = self._sample.propensity_columns
+        if columns is None and self._sample.class_columns is not None:
+            columns = np.setdiff1d(np.arange(len(screened) - 1), self._sample.class_columns)
         if columns is None or len(columns) == 0:
             return []
-        start = screened.copy()
-        start[p + 1 :], start[columns + 1] = screened[columns + 1], 0.0
-        return [start]
+        beta, gamma = screened.copy(), np.zeros(len(screened))
+        gamma[columns + 1], beta[columns + 1] = screened[columns + 1], 0.0
+        return [self.pair.join(beta, gamma)]
 
     def _joint(self, coef: Vector, start: Vector) -> SparseSolution:
         """The joint minimiser over the columns that `coef` uses, with a light ridge."""

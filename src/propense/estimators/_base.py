@@ -241,7 +241,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         every = sample.design.shape[1] - 1
         features = every if sample.class_columns is None else len(sample.class_columns)
         flexible = isinstance(model.posterior, ClassifierPredictor)
-        named = columns is not None or sample.negative is not None
+        named = columns is not None or sample.class_columns is not None or sample.negative is not None
         # If every class is known, there is nothing to doubt about the labels.
         asked = OF_CLASSES if sample.is_complete else self._asked()
         statistics = compute_fit_statistics(

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from propense._designs import Predictor
 from propense._diagnostics.doubts import all_likely, doubt_of
 from propense._inputs.options import Choice, ClassifierOption, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
@@ -15,7 +14,7 @@ from propense._maths.double_logistic import halfway_to_certain, hidden_log_odds
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
 from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
-from propense._steps.learners import Learner, fit_logistic
+from propense._steps.learners import Learner
 from propense._steps.likely_positives import fit_propensity_on, rows_above, rows_at_least, top_rows
 from propense._steps.predictors import LogisticPredictor, Model
 from propense._steps.spies import Spies, find_spies, spy_threshold
@@ -37,7 +36,8 @@ class JERM(BasePUClassifier):
 
     A **spy** is the nearest unlabelled neighbour of a labelled row. Being so close to a positive, it is probably
     positive too. P̂ holds the labelled rows and the unlabelled rows whose h(x) = P(Y=1 | x, S=0) exceeds that of the
-    least likely spy. Distances use the features as given, so scale them as for nearest neighbours.
+    least likely spy. Distances use the features as given, so scale them as for nearest neighbours. Only the
+    columns of ``class_features`` count, if they are named.
 
     Parameters
     ----------
@@ -60,8 +60,10 @@ class JERM(BasePUClassifier):
     propensity_estimator : classifier, default=None
         What fits e on P̂: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
         a pipeline that ends in one. It gets an array without column names. None means logistic regression.
+    class_features : list of str or of int, default=None
+        The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
+        The columns that e may depend on. None means all; an empty list makes e constant.
     spy_quantile : float, default=0.0
         The threshold is this quantile, over the labelled rows, of h at their spies. 0 is the minimum, as in the paper.
         If the classes overlap, the minimum lets nearly every row into P̂ (see ``positives_path_``); try 0.05 or 0.1.
@@ -164,6 +166,7 @@ class JERM(BasePUClassifier):
         ridge: float = 0.0,
         propensity_ridge: float = 1.0,
         propensity_estimator: Any = None,
+        class_features: Any = None,
         propensity_features: Any = None,
         spy_quantile: float = 0.0,
         spy_sample: int | None = None,
@@ -178,6 +181,7 @@ class JERM(BasePUClassifier):
         self.ridge = ridge
         self.propensity_ridge = propensity_ridge
         self.propensity_estimator = propensity_estimator
+        self.class_features = class_features
         self.propensity_features = propensity_features
         self.spy_quantile = spy_quantile
         self.spy_sample = spy_sample
@@ -190,26 +194,29 @@ class JERM(BasePUClassifier):
         design = sample.design
         if sample.is_complete:
             kept = {"spies_": np.array([], dtype=np.intp), "positives_path_": np.array([sample.mean(sample.labelled)])}
-            return replace(fit_complete(sample, Learner(ridge=self.ridge)), kept=kept)
+            learner = Learner(ridge=self.ridge, columns=sample.class_columns)
+            return replace(fit_complete(sample, learner), kept=kept)
         spies = find_spies(sample, self.spy_sample, self.random_state)
-        naive = fit_logistic(design, sample.labelled, sample.weights, ridge=self.propensity_ridge)
-        propensity = design.hold(halfway_to_certain(design.matvec(naive.coef)))
-        risk = JointRisk(design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
+        start = Learner(ridge=self.propensity_ridge, columns=sample.label_columns)
+        model, _ = start.fit(design, sample.labelled, sample.weights)
+        propensity = design.hold(halfway_to_certain(model.log_odds(design)))
+        risk = JointRisk(sample.class_design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
         log_unknown = 0.0
         if sample.negative is not None:
             log_unknown = initial_log_unknown(sample)
             risk = risk.with_negatives(sample.negative, log_unknown)
         solve = self._solver()
         learner = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
-        beta = np.zeros(design.shape[1])
-        model: Predictor = LogisticPredictor(naive.coef)
+        # Over the columns that y may depend on.
+        beta = np.zeros(risk.design.shape[1])
         likely: Any = None
         risks: list[float] = []
         shares: list[float] = []
         repeats = False
         while not repeats and len(risks) < self.max_iter:
             solution = solve(risk, beta)
-            class_log_odds = sample.log_odds(LogisticPredictor(solution.coef))
+            posterior = LogisticPredictor(sample.over_all_columns(solution.coef))
+            class_log_odds = sample.log_odds(posterior)
             before, likely = likely, design.hold(self._likely_positives(sample, spies, class_log_odds, propensity))
             risks.append(solution.value / sample.total_weight)
             shares.append(sample.mean(sample.labelled | likely))
@@ -227,7 +234,7 @@ class JERM(BasePUClassifier):
         kept = {"spies_": sample.row_numbers(np.unique(spies.rows)), "positives_path_": np.asarray(shares)}
         converged = repeats and fitted and solution.converged
         doubts = doubt_of(all_likely, shares[-1], "Try spy_quantile=0.1, or compare with SAREM.")
-        return Model(LogisticPredictor(beta), model, len(risks), converged, risks, doubts, log_unknown, kept)
+        return Model(posterior, model, len(risks), converged, risks, doubts, log_unknown, kept)
 
     def _solver(self) -> Callable[..., Solution]:
         """The solver that finds β given e (line 5)."""

@@ -13,12 +13,12 @@ from propense._diagnostics.doubts import SYMMETRIC, doubt_of, starts_disagree
 from propense._diagnostics.fit_statistics import effective_rows
 from propense._inputs.options import Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Vector
+from propense._maths.arrays import Index, Vector
 from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
 from propense._steps.known_negatives import fit_complete, minimise
-from propense._steps.learners import Learner, fit_logistic
+from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description, is_array
@@ -41,8 +41,8 @@ class JointMLE(BasePUClassifier):
 
     The labels show only the product of y(x) = σ(βᵀx) and e(x) = σ(γᵀx), in which the two can be exchanged. The
     minimiser of Qₙ(β, γ), the risk of the labels, is searched for from several starts. The factor whose slopes have the
-    larger ℓ1 norm is called y: labelling is assumed to be the flatter of the two. With ``propensity_features`` the two
-    cannot be exchanged, because the columns distinguish them.
+    larger ℓ1 norm is called y: labelling is assumed to be the flatter of the two. With ``class_features`` or
+    ``propensity_features`` the two cannot be exchanged, because the columns distinguish them.
 
     Parameters
     ----------
@@ -53,8 +53,10 @@ class JointMLE(BasePUClassifier):
     radius : float, default=None
         The choice in theory: minimise over ‖β‖₁ + ‖γ‖₁ ≤ radius, intercepts included. Equation (8) of the paper is
         ``JointMLE(radius=w, ridge=0)``. None means no bound.
+    class_features : list of str or of int, default=None
+        The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
+        The columns that e may depend on. None means all; an empty list makes e constant.
     n_starts : int, default=10
         The number of starts. The first is the naive y with e = ½; the others split the naive log-odds between the two
         factors at random.
@@ -131,6 +133,7 @@ class JointMLE(BasePUClassifier):
         decision: str = "posterior",
         ridge: float = 1.0,
         radius: float | None = None,
+        class_features: Any = None,
         propensity_features: Any = None,
         n_starts: int = 10,
         solver: str = "auto",
@@ -141,6 +144,7 @@ class JointMLE(BasePUClassifier):
         self.decision = decision
         self.ridge = ridge
         self.radius = radius
+        self.class_features = class_features
         self.propensity_features = propensity_features
         self.n_starts = n_starts
         self.solver = solver
@@ -173,7 +177,7 @@ class JointMLE(BasePUClassifier):
 
     def _fit_complete(self, sample: Sample) -> Model:
         """The only minimiser if every class is known."""
-        model = fit_complete(sample, Learner(ridge=self.ridge))
+        model = fit_complete(sample, Learner(ridge=self.ridge, columns=sample.class_columns))
         beta, gamma = (each.coef for each in (model.posterior, model.propensity))  # type: ignore[attr-defined]
         solution = Solution(beta, model.risk_path[0] * sample.total_weight, 0.0, 1, model.converged)
         return replace(model, kept={"starts_": _summary(sample, [solution], [(beta, gamma, 0)])})
@@ -183,6 +187,7 @@ class JointMLE(BasePUClassifier):
             sample.design,
             sample.labelled,
             columns=sample.propensity_columns,
+            class_columns=sample.class_columns,
             weights=sample.weights,
             ridge=self.ridge,
             propensity_ridge=self.ridge,
@@ -197,14 +202,15 @@ class JointMLE(BasePUClassifier):
             return [begin]
         design = sample.design
         p = design.shape[1]
-        naive = fit_logistic(design, sample.labelled, sample.weights, ridge=1.0).coef
+        naive = _naive(sample, sample.label_columns)
         # With each column centred and in standard deviations, no start depends on offsets or units. The factors are as
         # far apart as the naive slopes are long.
         means, spreads = column_moments(design, sample.weights)
         spreads[spreads == 0.0] = 1.0
         length = np.linalg.norm(naive[1:] * spreads)
         random = check_random_state(self.random_state)
-        starts = [(naive, np.zeros(p))]
+        # A y of some columns begins at its own regression: that of all columns has another intercept.
+        starts = [(naive if sample.class_columns is None else _naive(sample, sample.class_columns), np.zeros(p))]
         for _ in range(self.n_starts - 1):
             direction = random.standard_normal(p - 1)
             slopes = length * direction / np.linalg.norm(direction) / spreads
@@ -214,9 +220,10 @@ class JointMLE(BasePUClassifier):
 
     def _name(self, sample: Sample, beta: Vector, gamma: Vector) -> tuple[Vector, Vector, int]:
         """The factor of larger ℓ1 norm first, and which it was."""
-        # Intercepts show how many, not how steep, and do not count. Own columns of e, or known negatives, distinguish
-        # the factors. So does an earlier fit: what started as its y is y.
-        distinguished = sample.propensity_columns is not None or sample.negative is not None or self._begin is not None
+        # Intercepts show how many, not how steep, and do not count. Own columns of either, or known negatives,
+        # distinguish the factors. So does an earlier fit: what started as its y is y.
+        named = sample.propensity_columns is not None or sample.class_columns is not None
+        distinguished = named or sample.negative is not None or self._begin is not None
         if distinguished or np.abs(beta[1:]).sum() >= np.abs(gamma[1:]).sum():
             return beta, gamma, 0
         return gamma, beta, 1
@@ -226,6 +233,12 @@ class JointMLE(BasePUClassifier):
             f"JointMLE stopped after {self.n_iter_} steps from its best start, short of tol={self.tol:g}. Scale the "
             "features, or raise max_iter, tol or ridge."
         )
+
+
+def _naive(sample: Sample, columns: Index | None) -> Vector:
+    """The regression of the labels on some columns; 0 for the others."""
+    predictor, _ = Learner(columns=columns).fit(sample.design, sample.labelled, sample.weights)
+    return np.asarray(predictor.coef)  # type: ignore[attr-defined]
 
 
 def _summary(

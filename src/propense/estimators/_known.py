@@ -37,8 +37,10 @@ class KnownPropensity(LogisticClassifier):
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed joint risk; the intercept is not penalised. The same
         for the logistic curve through the known propensities, which is used for new rows.
+    class_features : list of str or of int, default=None
+        The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that this curve may depend on. None means all.
+        The columns that the curve through the known propensities may depend on. None means all.
     solver : {"auto", "newton", "mm"}, default="auto"
         "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
     tol : float, default=1e-8
@@ -92,12 +94,14 @@ class KnownPropensity(LogisticClassifier):
         *,
         decision: str = "posterior",
         ridge: float = 1.0,
+        class_features: Any = None,
         propensity_features: Any = None,
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
         super().__init__(decision=decision, ridge=ridge, solver=solver, tol=tol, max_iter=max_iter)
+        self.class_features = class_features
         self.propensity_features = propensity_features
 
     def fit(
@@ -134,15 +138,15 @@ class KnownPropensity(LogisticClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         solve = partial(SOLVERS[self.solver], tol=self.tol, max_iter=self.max_iter)
-        start = np.zeros(sample.design.shape[1])
-        solution, log_unknown = minimise(sample, self._risk(sample), start, solve)
-        posterior, propensity = self._predictors(sample, solution.coef)
+        risk = self._risk(sample)
+        solution, log_unknown = minimise(sample, risk, np.zeros(risk.design.shape[1]), solve)
+        posterior, propensity = self._predictors(sample, sample.over_all_columns(solution.coef))
         path = [solution.value / sample.total_weight]
         return Model(posterior, propensity, max(solution.n_iter, 1), solution.converged, path, log_unknown=log_unknown)
 
     def _risk(self, sample: Sample) -> JointRisk:
         held = logit(sample.propensity)
-        return JointRisk(sample.design, sample.labelled, held, weights=sample.weights, ridge=self.ridge)
+        return JointRisk(sample.class_design, sample.labelled, held, weights=sample.weights, ridge=self.ridge)
 
     def _predictors(self, sample: Sample, coef: NDArray[np.float64]) -> tuple[Predictor, Predictor]:
         if bool((sample.propensity == 1.0).all()):

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from propense._designs import as_design
+from propense._designs import Design, as_design
 from propense._diagnostics.doubts import SYMMETRIC
 from propense._inputs.options import Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
@@ -56,8 +56,10 @@ class LBE(BasePUClassifier):
         ridges the fixed points, are those of `SAREM`. "published" repeats the computation behind the numbers in the
         JERM paper: the propensity term has weight 1 on all rows instead of t, so e tends to the chance of a label, and
         a fixed number of gradient steps (Adam) stops it on the way; y starts at random.
+    class_features : list of str or of int, default=None
+        The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
+        The columns that e may depend on. None means all; an empty list makes e constant.
     ridge, propensity_ridge : float, default=None
         The penalties ½·ridge·‖coef‖² on the summed losses; the intercepts are not penalised. None means 1 in "em"
         and 0 in "published".
@@ -130,6 +132,7 @@ class LBE(BasePUClassifier):
         *,
         decision: str = "posterior",
         variant: str = "em",
+        class_features: Any = None,
         propensity_features: Any = None,
         ridge: float | None = None,
         propensity_ridge: float | None = None,
@@ -139,6 +142,7 @@ class LBE(BasePUClassifier):
     ) -> None:
         self.decision = decision
         self.variant = variant
+        self.class_features = class_features
         self.propensity_features = propensity_features
         self.ridge = ridge
         self.propensity_ridge = propensity_ridge
@@ -167,7 +171,10 @@ class LBE(BasePUClassifier):
 
     def _learners(self, sample: Sample) -> Learners:
         ridge, propensity_ridge = self._ridges()
-        return Learners(Learner(ridge=ridge), Learner(ridge=propensity_ridge, columns=sample.propensity_columns))
+        return Learners(
+            Learner(ridge=ridge, columns=sample.class_columns),
+            Learner(ridge=propensity_ridge, columns=sample.propensity_columns),
+        )
 
     def _pair_risk(self, sample: Sample) -> PairRisk | None:
         logistic = self.variant == "em" and sample.negative is None
@@ -185,7 +192,8 @@ class LBE(BasePUClassifier):
 
     def _fit_published(self, sample: Sample, ridge: float, propensity_ridge: float, rounds: int) -> Model:
         design, labelled, weights = sample.design, sample.labelled, sample.weights
-        beta, gamma = self._pretrained(sample, ridge), np.zeros(design.shape[1])
+        own, over_all = sample.class_design, sample.over_all_columns
+        beta, gamma = self._pretrained(own, sample, ridge), np.zeros(design.shape[1])
         where = coef_positions(sample.propensity_columns, len(gamma))
         some = design if sample.propensity_columns is None else design.columns(sample.propensity_columns)
         labels = LogisticRisk(some, labelled, weights=weights, ridge=propensity_ridge)
@@ -193,19 +201,19 @@ class LBE(BasePUClassifier):
         posterior_steps, propensity_steps = Adam(len(beta), rate=_RATE), Adam(len(where), rate=_RATE)
         path: list[float] = []
         for _ in range(rounds):
-            pair = Pair(LogisticPredictor(beta), LogisticPredictor(gamma))
+            pair = Pair(LogisticPredictor(over_all(beta)), LogisticPredictor(gamma))
             expected = expected_class(sample, pair, PUBLISHED_BOUND)
-            classes = LogisticRisk(design, expected, weights=weights, ridge=ridge)
+            classes = LogisticRisk(own, expected, weights=weights, ridge=ridge)
             for _ in range(_STEPS):
                 beta = posterior_steps.step(beta, classes.gradient(beta))
                 gamma[where] = propensity_steps.step(gamma[where], labels.gradient(gamma[where]))
-            path.append(sample.mean(joint_loss(design.matvec(beta), design.matvec(gamma), labelled)))
-        return Model(LogisticPredictor(beta), LogisticPredictor(gamma), rounds, True, path)
+            path.append(sample.mean(joint_loss(own.matvec(beta), design.matvec(gamma), labelled)))
+        return Model(LogisticPredictor(over_all(beta)), LogisticPredictor(gamma), rounds, True, path)
 
-    def _pretrained(self, sample: Sample, ridge: float) -> NDArray[np.float64]:
-        """β after the steps towards the naive fit, from a random start."""
-        p = sample.design.shape[1]
-        naive = LogisticRisk(sample.design, sample.labelled, weights=sample.weights, ridge=ridge)
+    def _pretrained(self, design: Design, sample: Sample, ridge: float) -> NDArray[np.float64]:
+        """β, over the columns of `design`, after the steps towards the naive fit, from a random start."""
+        p = design.shape[1]
+        naive = LogisticRisk(design, sample.labelled, weights=sample.weights, ridge=ridge)
         beta = check_random_state(self.random_state).uniform(-1.0, 1.0, p) / np.sqrt(max(p - 1, 1))
         adam = Adam(p, rate=_RATE)
         for _ in range(_PRETRAINING):

@@ -13,7 +13,8 @@ class Naive(LogisticClassifier):
     """The baseline: logistic regression of the label, which treats unlabelled rows as negatives.
 
     It estimates s(x) = P(S=1 | x), which is never above y(x) = P(Y=1 | x), so its e(x) is 1 and its h(x) is 0. Equal to
-    scikit-learn's ``LogisticRegression(C=1/ridge)``.
+    scikit-learn's ``LogisticRegression(C=1/ridge)``. There is one regression and no second factor, so there are no
+    ``class_features`` and no ``propensity_features``: leave columns out of X instead.
 
     Parameters
     ----------

@@ -15,7 +15,8 @@ class Oracle(LogisticClassifier):
 
     Pass the **true class** of every row as ``y``, not the labels. Its result is the best that other methods could reach
     with a linear score. Equal to scikit-learn's ``LogisticRegression(C=1/ridge)`` on the same classes. It does not see
-    labels, so its e(x) is 1 and its h(x) is 0.
+    labels, so its e(x) is 1 and its h(x) is 0, and it has neither ``class_features`` nor ``propensity_features``: leave
+    columns out of X instead.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ class PGLin(LogisticClassifier):
     estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, with k the largest s among the rows of fit.
 
     It ranks rows as `Naive` does and moves the threshold. Clearer positives must be likelier to be labelled. A single
-    outlying row can set k.
+    outlying row can set k. As e is a function of y, the two cannot have columns of their own: there are no
+    ``class_features`` and no ``propensity_features``.
 
     Parameters
     ----------

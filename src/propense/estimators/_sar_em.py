@@ -57,8 +57,10 @@ class SAREM(BasePUClassifier):
         a pipeline that ends in one. It gets an array without column names. A classifier flexible enough to memorise the
         labels finds no hidden positives, and `fit` warns: keep trees shallow. None means logistic regression, the
         authors' choice.
+    class_features : list of str or of int, default=None
+        The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
+        The columns that e may depend on. None means all; an empty list makes e constant.
     ridge, propensity_ridge : float, default=1.0
         The penalties ½·ridge·‖coef‖² of the two logistic regressions; the intercepts are not penalised in "em".
         1 is scikit-learn's C = 1, which the authors used.
@@ -139,6 +141,7 @@ class SAREM(BasePUClassifier):
         variant: str = "em",
         estimator: Any = None,
         propensity_estimator: Any = None,
+        class_features: Any = None,
         propensity_features: Any = None,
         ridge: float = 1.0,
         propensity_ridge: float = 1.0,
@@ -149,6 +152,7 @@ class SAREM(BasePUClassifier):
         self.variant = variant
         self.estimator = estimator
         self.propensity_estimator = propensity_estimator
+        self.class_features = class_features
         self.propensity_features = propensity_features
         self.ridge = ridge
         self.propensity_ridge = propensity_ridge
@@ -195,7 +199,7 @@ class SAREM(BasePUClassifier):
     def _learners(self, sample: Sample, *, published: bool) -> Learners:
         ridge, propensity_ridge = self.ridge, self.propensity_ridge
         return Learners(
-            Learner(self.estimator, ridge, ridge if published else 0.0),
+            Learner(self.estimator, ridge, ridge if published else 0.0, sample.class_columns),
             Learner(
                 self.propensity_estimator,
                 propensity_ridge,

@@ -45,8 +45,10 @@ class SparseJoint(BasePUClassifier):
     propensity_penalty : float, default=1.0
         The penalty on the slopes of e relative to those of y. A value other than 1 distinguishes the two, so they are
         not exchanged.
+    class_features : list of str or of int, default=None
+        The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
+        The columns that e may depend on. None means all; an empty list makes e constant.
     n_alphas : int, default=50
         The number of alphas on the path.
     eps : float, default=0.005
@@ -149,6 +151,7 @@ class SparseJoint(BasePUClassifier):
         variant: str = "adaptive",
         l1_ratio: float = 1.0,
         propensity_penalty: float = 1.0,
+        class_features: Any = None,
         propensity_features: Any = None,
         n_alphas: int = 50,
         eps: float = 0.005,
@@ -164,6 +167,7 @@ class SparseJoint(BasePUClassifier):
         self.variant = variant
         self.l1_ratio = l1_ratio
         self.propensity_penalty = propensity_penalty
+        self.class_features = class_features
         self.propensity_features = propensity_features
         self.n_alphas = n_alphas
         self.eps = eps
@@ -189,7 +193,7 @@ class SparseJoint(BasePUClassifier):
         alpha = float(alphas[chosen])
         final = path.refit(alpha, found[chosen]) if self.refit else found[chosen]
         pairs = [path.pair.split(solution.coef) for solution in (*found, final)]
-        beta, gamma, kept = self._kept_path(sample, pairs, path.pair.spreads)
+        beta, gamma, kept = self._kept_path(sample, pairs, path.pair.column_spreads)
         return Model(
             LogisticPredictor(beta),
             LogisticPredictor(gamma),
@@ -225,16 +229,16 @@ class SparseJoint(BasePUClassifier):
         self, sample: Sample, found: list[tuple[Vector, Vector]], spreads: Vector
     ) -> tuple[Vector, Vector, dict[str, Vector]]:
         """β and γ of the last, which is the answer, and the path in the columns that it uses."""
-        p = sample.design.shape[1]
         *pairs, final = found
-        steepness = [float(spreads[:p] @ np.abs(each)) for each in final]
-        # Intercepts show how many, not how steep. Own columns or prices of e distinguish the factors.
-        alike = sample.propensity_columns is None and self.propensity_penalty == 1
+        steepness = [float(spreads @ np.abs(each)) for each in final]
+        # Intercepts show how many, not how steep. Own columns of either, or prices of e, distinguish the factors.
+        named = sample.propensity_columns is not None or sample.class_columns is not None
+        alike = not named and self.propensity_penalty == 1
         begin = logistic_pair(self._begin)
         if begin is not None:
             # What was y in an earlier fit stays y: use the order nearer to it.
             far = [
-                sum(float(spreads[:p] @ np.abs(each - other)) for each, other in zip(order, begin, strict=True))
+                sum(float(spreads @ np.abs(each - other)) for each, other in zip(order, begin, strict=True))
                 for order in (final, final[::-1])
             ]
             swap = far[1] < far[0]

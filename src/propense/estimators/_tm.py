@@ -41,8 +41,10 @@ class TM(BasePUClassifier):
         a pipeline that ends in one. It gets an array without column names. A classifier flexible enough to memorise the
         labels finds no hidden positives, and `fit` warns: keep trees shallow. None means logistic regression, the
         authors' choice.
+    class_features : list of str or of int, default=None
+        The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
-        The columns, by name or number, that e may depend on. None means all; an empty list makes e constant.
+        The columns that e may depend on. None means all; an empty list makes e constant.
     ridge, propensity_ridge : float, default=1.0
         The penalties ½·ridge·‖coef‖² of the two logistic regressions; the intercepts are not penalised. 1 is
         scikit-learn's C = 1, which the paper used.
@@ -119,6 +121,7 @@ class TM(BasePUClassifier):
         decision: str = "posterior",
         estimator: Any = None,
         propensity_estimator: Any = None,
+        class_features: Any = None,
         propensity_features: Any = None,
         ridge: float = 1.0,
         propensity_ridge: float = 1.0,
@@ -128,6 +131,7 @@ class TM(BasePUClassifier):
         self.decision = decision
         self.estimator = estimator
         self.propensity_estimator = propensity_estimator
+        self.class_features = class_features
         self.propensity_features = propensity_features
         self.ridge = ridge
         self.propensity_ridge = propensity_ridge
@@ -136,13 +140,14 @@ class TM(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         design, labelled = sample.design, sample.labelled
-        classes = Learner(self.estimator, self.ridge)
+        classes = Learner(self.estimator, self.ridge, columns=sample.class_columns)
         if sample.is_complete:
             kept = {"positives_path_": np.array([sample.mean(labelled)])}
             return replace(fit_complete(sample, classes), kept=kept)
         labels = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         # ŝ, e = (1 + ŝ)/2 halfway between it and 1, and y = ŝ/e, whose odds are twice those of ŝ.
-        propensity, _ = Learner(self.estimator, self.propensity_ridge).fit(design, labelled, sample.weights)
+        start = Learner(self.estimator, self.propensity_ridge, columns=sample.label_columns)
+        propensity, _ = start.fit(design, labelled, sample.weights)
         chance = sample.log_odds(propensity)
         a, b, product = chance + math.log(2.0), halfway_to_certain(chance), sigmoid(chance)
         log_unknown = 0.0 if sample.negative is None else initial_log_unknown(sample)

@@ -32,6 +32,13 @@ _SHARES = (
 _CHANCE = "Differences between groups may be due to chance: the test does not rule out labels given at random."
 
 
+# What it means that no column was named.
+_EQUALLY = {
+    "propensity_features": "Every positive was taken to be equally likely to be labelled.",
+    "class_features": "Every row was taken to be equally likely to be positive.",
+}
+
+
 def describe_learning(found: TableFit) -> list[str]:
     """Sentences about a fit, without the number of positives, which is stated elsewhere."""
     estimator = found.estimator
@@ -39,7 +46,7 @@ def describe_learning(found: TableFit) -> list[str]:
     if not isinstance(diagnosis, Diagnosis):
         separates = estimator.description.separates
         rests = [f"What separates being positive from being labelled: {separates}."] if separates else []
-        return [*rests, _scored_by(found)]
+        return [*_taken(found), *rests, _scored_by(found)]
     complete, known = diagnosis.labelling == "complete", _known(found)
     named = getattr(estimator, "propensity_features", None) is not None and not complete
     lines = [*([] if complete else _taken(found)), *([] if named else [diagnosis.pattern])]
@@ -77,14 +84,13 @@ def describe_groups(found: TableFit) -> list[str]:
 
 def describe_assumptions(found: TableFit) -> list[str]:
     """What the estimate assumes: every method, this method, and what was said about the columns and the prior."""
-    estimator, known = found.estimator, _known(found)
-    own = list(estimator.description.assumes)
+    estimator, known, taken = found.estimator, _known(found), _taken(found)
+    own = [*taken, *estimator.description.assumes]
     if isinstance(getattr(estimator, "diagnosis_", None), Diagnosis):
-        taken = _taken(found)
         if getattr(estimator, "propensity_features", None) is not None:
             own = taken
         else:
-            own = [*taken, *(own[:1] if known else own)]
+            own = [*taken, *estimator.description.assumes[: 1 if known else None]]
         own += [f"The share of positives is {known}, as was given."] if known else []
     return [*_ALWAYS, *own]
 
@@ -97,7 +103,7 @@ def _taken(found: TableFit) -> list[str]:
         if columns is not None and len(columns):
             lines.append(f"{what} was taken to depend only on {_names(found, columns)}.")
         elif columns is not None:
-            lines.append("Every positive was taken to be equally likely to be labelled.")
+            lines.append(_EQUALLY[option])
     return lines
 
 

@@ -237,8 +237,8 @@ def _make_estimator(options: FitOptions) -> BasePUClassifier:
 
 # Why a method has no such parameter, and what to do.
 _LACKS = {
-    "class_features": "uses all columns for the class, so it takes no class features. Leave columns out with drop=, or "
-    "use the method pu.",
+    "class_features": "does not fit a propensity of its own, so it has no columns to keep for the class. Leave columns "
+    "out with drop=, or use the method pu.",
     "propensity_features": "does not fit a propensity of its own, so it takes no propensity features.",
     "learners": "has no learners to choose from. Leave out learners=, or use the method pu.",
     "prior": "cannot use a share of positives that is known. Leave out prior=, or use the method pu.",
