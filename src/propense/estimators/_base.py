@@ -23,9 +23,10 @@ from propense._inputs.options import Choice, Option, check_options
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.arrays import Rows, library_of, namespace, to_host
-from propense._maths.double_logistic import hidden_positive
+from propense._maths.double_logistic import correct_hidden, hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense._risks import PairRisk
+from propense._steps.corrected import Audited, CorrectedPredictor, corrected_range
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, OutOfFold, ProductPredictor
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
 from propense.estimators._description import Description
@@ -67,6 +68,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         The risk that the fit reached, round by round where there are rounds.
     doubts_ : tuple of Doubt
         Reasons not to trust the fit, each with a ``kind`` and a ``message``. `fit` warns about each of them.
+    audit_ : Audited
+        What an audit found, and how it corrected the model. Only if one has.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if the columns have names.
@@ -118,6 +121,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     _begin: tuple[Predictor, Predictor] | None = None
     _progress: Callable[[int, int], None] | None = None
+    # What an audit found, if one has corrected the model.
+    audit_: Audited
     # What fit learned of the columns of a data frame that are not all plain numbers.
     _columns: tuple[Column, ...] | None = None
     # What turns columns into features before the method sees them, where that is asked for.
@@ -222,7 +227,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _keep_out_of_fold(self, rows: OutOfFold | None) -> None:
         """Keep what models that had not seen them say of the rows of fit; forget what an earlier fit kept."""
-        for name in ("oof_posterior_", "oof_propensity_", "oof_hidden_", "oof_hidden_range_"):
+        for name in ("audit_", "oof_posterior_", "oof_propensity_", "oof_hidden_", "oof_hidden_range_"):
             self.__dict__.pop(name, None)
         if rows is None:
             return
@@ -354,9 +359,45 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         return hidden_positive(*self._log_odds(read_features(self, X)))
 
+    def predict_hidden_range(self, X: Any) -> Rows:
+        """The range of h(x) = P(Y=1 | x, S=0), if there is one.
+
+        An audit gives every method a range: the 95 % interval of the corrected h(x). Without an audit, `PUClassifier`
+        has the range of its readings.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), or a tensor if X is one
+            The lower and the upper end. Of many rows, some lie outside of it.
+        """
+        ends = self._log_odds_and_range(read_features(self, X))[2]
+        if ends is None:
+            raise InvalidOption(f"{self} gives no range of h(x). {self._way_to_range()}")
+        return namespace(ends[0]).stack([sigmoid(each) for each in ends], axis=1)
+
     def _log_odds(self, design: Design) -> tuple[Rows, Rows]:
         """The log-odds of y and e."""
-        return self._posterior.log_odds(design), self._propensity.log_odds(design)
+        return self._log_odds_and_range(design)[:2]
+
+    def _log_odds_and_range(self, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
+        """The log-odds of y and e, and those of the range of h if there is one; each predictor is asked once."""
+        y, e = self._posterior, self._propensity
+        if not isinstance(y, CorrectedPredictor):
+            return self._range_of(y, e, design)
+        a, b, _ = self._range_of(y.posterior, y.propensity, design)
+        return (*correct_hidden(a, b, y.level, y.slope), corrected_range(a, b, self.audit_))
+
+    def _range_of(self, y: Predictor, e: Predictor, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
+        """The same of predictors that no audit has corrected."""
+        return y.log_odds(design), e.log_odds(design), None
+
+    def _way_to_range(self) -> str:
+        """What to do for a range of h(x)."""
+        return "PUClassifier() gives one, and so does an audit."
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of ``predict``, as of any scikit-learn classifier; missing labels count as ``classes_[0]``.

@@ -12,11 +12,11 @@ from propense._diagnostics.diagnosis import Diagnosis
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, few_rows
 from propense._inputs.columns import Column
 from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
-from propense._inputs.sample import Sample, read_features
-from propense._maths.arrays import Rows, namespace
+from propense._inputs.sample import Sample
+from propense._maths.arrays import Rows
 from propense._maths.double_logistic import shift_class
-from propense._maths.logistic import sigmoid
 from propense._solvers import SOLVERS, newton_bfgs
+from propense._steps.corrected import CorrectedPredictor
 from propense._steps.known_prior import ShiftedPredictor, shift_to
 from propense._steps.label_learners import BOOSTED, auto_learners, given_learners, learnable, why_only_logistic
 from propense._steps.label_scores import ScoredRows, fit_label_score
@@ -220,32 +220,9 @@ class PUClassifier(BasePUClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict_hidden_range(self, X: Any) -> Rows:
-        """The range of h(x) = P(Y=1 | x, S=0): that of all readings, at the prior if it is known, and beyond.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2), or a tensor if X is one
-            The lower and the upper end. Of many rows, some lie outside of it.
-        """
-        ends = self._log_odds_and_range(read_features(self, X))[2]
-        if ends is None:
-            raise InvalidOption(
-                f"{self} gives no range of h(x): y and e are linear, or every class is known. Leave learners at 'auto' "
-                "for a range."
-            )
-        return namespace(ends[0]).stack([sigmoid(each) for each in ends], axis=1)
-
-    def _log_odds(self, design: Design) -> tuple[Rows, Rows]:
-        return self._log_odds_and_range(design)[:2]
-
-    def _log_odds_and_range(self, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
-        """The log-odds of y and e, and of the range of h if there is one; a label score is computed once."""
-        y, e, shift, moves = self._posterior, self._propensity, None, ()  # type: Any, Any, float | None, Any
+    def _range_of(self, y: Any, e: Any, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
+        """The range is that of all readings, at the prior if it is known, and beyond. Scores are computed once."""
+        shift, moves = None, ()  # type: float | None, Any
         if isinstance(y, ShiftedPredictor):
             y, e, shift, moves = y.posterior, y.propensity, y.shift, y.moves
         if isinstance(y, ScorePredictor) and isinstance(e, ScorePredictor):
@@ -256,6 +233,9 @@ class PUClassifier(BasePUClassifier):
             pair = shift_class(*pair, shift)
         ranged = isinstance(y, ScorePredictor) and self.diagnosis_.labelling != "complete"
         return (*pair, outermost([pair]) if ranged else None)
+
+    def _way_to_range(self) -> str:
+        return "y and e are linear, or every class is known. Leave learners at 'auto' for a range."
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -279,7 +259,8 @@ class PUClassifier(BasePUClassifier):
 
     def _fills_missing(self) -> bool:
         y = self._posterior
-        y = y.posterior if isinstance(y, ShiftedPredictor) else y
+        while isinstance(y, CorrectedPredictor | ShiftedPredictor):
+            y = y.posterior
         return isinstance(y, ScorePredictor) and y.score.preparation is not None
 
     def _is_linear(self) -> bool:

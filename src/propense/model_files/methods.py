@@ -8,6 +8,7 @@ import numpy as np
 from propense._diagnostics.doubts import Doubt
 from propense._inputs.columns import Column, level_counts
 from propense._inputs.options import check_options
+from propense._steps.corrected import Audited, correct_pair
 from propense.errors import ModelFileError
 from propense.estimators import BasePUClassifier, PUClassifier, known_methods
 from propense.estimators._description import Check, is_array
@@ -17,7 +18,7 @@ from propense.model_files.foreign import build_inner, describe_inner
 from propense.model_files.predictors import OPTIONAL, PREDICTORS, build_predictors, describe_predictors
 from propense.model_files.preparations import build_preparation, describe_preparation
 
-__all__ = ["make_method", "method_classes", "method_facts", "method_parameters", "restore_method"]
+__all__ = ["describe_audit", "make_method", "method_classes", "method_facts", "method_parameters", "restore_method"]
 
 # Parameters that are a classifier or a list of them, and those that are columns.
 _INNER = ("estimator", "propensity_estimator", "learners")
@@ -122,6 +123,8 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
     if model._preparation is not None:
         facts["preparation"] = describe_preparation(model._preparation)
     facts["doubts_"] = tuple((doubt.kind, doubt.message) for doubt in model.doubts_)
+    if hasattr(model, "audit_"):
+        facts["audit_"] = describe_audit(model.audit_)
     known = {*facts, *model.get_params(deep=False)}
     # Answers for the rows of fit are not part of the model.
     foreign = [name for name in vars(model) if not name.startswith(("_", "oof_")) and name not in known]
@@ -134,6 +137,15 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
         if is_dataclass(what):
             facts[name] = asdict(facts[name])
     return {**facts, **describe_predictors(model._posterior, model._propensity, where)}
+
+
+def describe_audit(facts: Audited) -> dict[str, Any]:
+    """What an audit found, in plain values."""
+    return {each.name: getattr(facts, each.name) for each in fields(facts)}
+
+
+def _is_audit(value: Any, p: int) -> bool:
+    return Audited.is_valid(value)
 
 
 def restore_method(model: BasePUClassifier, facts: Any) -> None:
@@ -149,7 +161,7 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
             raise ModelFileError(f"{name} of {what} is not a list of columns")
     expected = {**_expected(type(model)), **dict.fromkeys(PREDICTORS, _is_table)}
     # Files of the first version have no doubts, and only fits to mixed columns have kinds.
-    optional = {"doubts_": _are_doubts, "columns": are_kinds, "preparation": _is_table, **OPTIONAL}
+    optional = {"doubts_": _are_doubts, "columns": are_kinds, "preparation": _is_table, "audit_": _is_audit, **OPTIONAL}
     facts = _with_defaults(model, facts)
     p = check_facts(facts, expected, optional, what)
     model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
@@ -162,7 +174,10 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
         model._preparation = build_preparation(levels, p, facts["preparation"], what)
         p, levels = len(model._preparation.sources), None
     model._posterior, model._propensity = build_predictors(facts, p, levels, what)
-    for name in facts.keys() - {"doubts_", "columns", "preparation", *PREDICTORS, *OPTIONAL}:
+    if "audit_" in facts:
+        model.audit_ = Audited(**facts["audit_"])
+        model._posterior, model._propensity = correct_pair(model._posterior, model._propensity, model.audit_)
+    for name in facts.keys() - {"doubts_", "columns", "preparation", "audit_", *PREDICTORS, *OPTIONAL}:
         value, made = facts[name], model.description.keeps.get(name)
         setattr(model, name, made(**value) if isinstance(made, type) and is_dataclass(made) else value)
 

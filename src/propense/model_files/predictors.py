@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._designs import Predictor
+from propense._steps.corrected import CorrectedPredictor
 from propense._steps.known_prior import ShiftedPredictor
 from propense._steps.named_pair import NamedPredictor
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor, RootPredictor
@@ -40,6 +41,9 @@ def describe_predictors(posterior: Predictor, propensity: Predictor, where: str)
     """Two predictors; what they share is described once."""
     facts: dict[str, Any] = {}
     both = posterior, propensity
+    if isinstance(posterior, CorrectedPredictor):
+        # The audit is described with the method.
+        return describe_predictors(posterior.posterior, posterior.propensity, where)
     if isinstance(posterior, ShiftedPredictor):
         facts["shift"] = posterior.shift
         if posterior.moves:

@@ -121,11 +121,7 @@ def scores_of(estimator: BasePUClassifier, features: Any) -> Scores:
     """y, e and h of rows that are features already."""
     # One look at the rows, where three predictions would take three.
     design = read_features(estimator, features)
-    a, b, ends = (
-        estimator._log_odds_and_range(design)
-        if isinstance(estimator, PUClassifier)
-        else (*estimator._log_odds(design), None)
-    )
+    a, b, ends = estimator._log_odds_and_range(design)
     return scores_of_log_odds(a, b, () if ends is None else ends)
 
 

@@ -1,0 +1,138 @@
+"""Every method can be corrected by an audit: h changes as asked, what the labels show does not."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from conftest import fit
+from propense import Naive, PUClassifier, intervals, load, save
+from propense._steps.corrected import Audited
+from propense.errors import InvalidOption, ModelFileError
+from propense.estimators._corrected import with_audit, without_audit
+from propense.model_files.codec import build_model, describe_model
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+FACTS = Audited(
+    verdicts=100,
+    positives=30,
+    negatives=68,
+    unsure=2,
+    prior_before=0.5,
+    prior=0.4,
+    low=0.3,
+    high=0.5,
+    confidence=0.95,
+    level=-0.7,
+    slope=0.8,
+    covariance=(0.09, 0.01, 0.04),
+)
+
+
+@pytest.fixture
+def problem(rng):
+    positive = rng.random(300) < 0.4
+    X = rng.normal(size=(300, 3)) + np.outer(positive, [2.0, -1.0, 0.0])
+    return X, (positive & (rng.random(300) < 1 / (1 + np.exp(-X[:, 2] - 0.3)))).astype(int)
+
+
+def test_the_audit_changes_h_and_not_the_chance_of_a_label(method, problem, tmp_path):
+    X, s = problem
+    model = fit(method, X, s)
+    corrected = with_audit(model, FACTS, 0.6)
+    y, e, h = model.predict_proba(X)[:, 1], model.predict_propensity(X), model.predict_hidden(X)
+    new_y, new_e, new_h = corrected.predict_proba(X)[:, 1], corrected.predict_propensity(X), corrected.predict_hidden(X)
+    np.testing.assert_allclose(new_y * new_e, y * e, rtol=1e-9)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(new_h, expit(-0.7 + 0.8 * logit(h)), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(new_y, y * e + (1 - y * e) * new_h, rtol=1e-9)
+    assert (corrected.prior_, corrected.label_frequency_, corrected.audit_) == (0.4, 0.6, FACTS)
+    assert not hasattr(model, "audit_")
+    np.testing.assert_array_equal(model.predict_hidden(X), h)
+    # Nothing is lost in a file.
+    save(corrected, tmp_path / "m.propense")
+    again = load(tmp_path / "m.propense")
+    for name in ("predict", "predict_proba", "predict_propensity", "predict_hidden", "predict_hidden_range"):
+        assert getattr(again, name)(X).tobytes() == getattr(corrected, name)(X).tobytes()
+    assert (again.audit_, again.prior_) == (FACTS, 0.4)
+    # A second correction replaces the first, and a new fit forgets it.
+    twice = with_audit(again, replace(FACTS, level=0.0, slope=1.0), 0.6)
+    np.testing.assert_allclose(twice.predict_hidden(X), h, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(without_audit(twice).predict_hidden(X), h)
+    assert not hasattr(fit(twice, X, s), "audit_")
+    assert not hasattr(clone(corrected), "audit_")
+
+
+def test_the_range_is_that_of_the_level_and_slope(rng, problem):
+    """Against draws from their distribution."""
+    X, s = problem
+    model = PUClassifier(learners="linear", random_state=0).fit(X, s)
+    with pytest.raises(InvalidOption, match="gives no range"):
+        model.predict_hidden_range(X)
+    low, high = with_audit(model, FACTS, 0.6).predict_hidden_range(X).T
+    one, both, other = FACTS.covariance
+    drawn = rng.multivariate_normal([FACTS.level, FACTS.slope], [[one, both], [both, other]], size=20_000)
+    t = logit(model.predict_hidden(X))
+    ends = np.quantile(drawn[:, :1] + drawn[:, 1:] * t, [0.025, 0.975], axis=0)
+    np.testing.assert_allclose([logit(low), logit(high)], ends, atol=0.05, rtol=0.05)
+
+
+def test_what_it_says_of_the_rows_of_fit_is_corrected_too(problem):
+    X, s = problem
+    model = PUClassifier(learners=[LogisticRegression()], random_state=0).fit(X, s)
+    corrected = with_audit(model, FACTS, 0.6)
+    np.testing.assert_allclose(corrected.oof_hidden_, expit(-0.7 + 0.8 * logit(model.oof_hidden_)), rtol=1e-6)
+    inside = (corrected.oof_hidden_range_[:, 0] < corrected.oof_hidden_) & (
+        corrected.oof_hidden_ < corrected.oof_hidden_range_[:, 1]
+    )
+    assert inside.all()
+    assert corrected._fills_missing() == model._fills_missing()
+
+
+def test_refits_give_no_interval_of_a_corrected_model(problem):
+    with pytest.raises(InvalidOption, match="corrected by an audit"):
+        intervals(with_audit(PUClassifier(learners="linear").fit(*problem), FACTS, 0.6), *problem)
+
+
+def test_a_method_without_a_range_says_how_to_get_one(problem):
+    X, s = problem
+    with pytest.raises(InvalidOption, match=r"Naive\(\) gives no range of h\(x\)\. PUClassifier\(\) gives one"):
+        Naive().fit(X, s).predict_hidden_range(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("verdicts", 99),
+        ("positives", -1),
+        ("positives", 30.0),
+        ("prior", 1.5),
+        ("prior", "0.5"),
+        ("confidence", float("nan")),
+        ("level", float("inf")),
+        ("slope", -0.5),
+        ("slope", 1e9),
+        ("covariance", (1.0, 0.0)),
+        ("covariance", (1.0, 5.0, 1.0)),
+        ("covariance", (-1.0, 0.0, 1.0)),
+        ("covariance", [1.0, 0.0, 1.0]),
+    ],
+)
+def test_nonsense_is_no_audit(problem, name, value):
+    assert Audited.is_valid(asdict(FACTS))
+    description = describe_model(with_audit(Naive().fit(*problem), FACTS, 0.6))
+    build_model(description)
+    description["fitted"]["audit_"][name] = value
+    with pytest.raises(ModelFileError, match="audit_ of Naive is not valid"):
+        build_model(description)
+
+
+def test_the_facts_are_said_in_words():
+    assert str(FACTS) == (
+        "100 rows were checked: 30 positive, 68 negative, 2 without an answer. The share of positives is 40.0% (30.0% "
+        "to 50.0%); without the audit the model said 50.0%."
+    )
