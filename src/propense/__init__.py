@@ -14,6 +14,7 @@ if _TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = (
+    "audit",
     "datasets",
     "errors",
     "estimators",

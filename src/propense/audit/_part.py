@@ -1,0 +1,162 @@
+"""The number of positives in a part of the rows, from verdicts on a random sample of them, with its interval.
+
+A part is cut into cells: the strata of one or more draws. In cell c, k of n checked rows are positive, and each checked
+row stands for others, W/n in all. The estimate is the sum of W·(k/n + λ·d), where d is how far the mean of h over the
+cell's rows is above that over its checked rows (the difference estimator; λ = 0 leaves h out). It is unbiased whatever
+h is.
+
+The interval holds the totals T that the verdicts do not refute: those with (estimate − T)² ≤ z²·V(T), where V(T) is the
+variance that the estimate would have if T were true. With one cell that is Wilson's interval. V(T) takes the rates of
+positives in the cells, smoothed along the list, all moved by the same step in log-odds so that they add up to T.
+Unlike an interval of the estimate's own standard error, it holds its level with few verdicts, or with all alike.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from propense._maths.arrays import Vector
+from propense._maths.logistic import sigmoid
+
+__all__ = ["Part", "join", "ratio_interval", "smooth_rates", "total_interval"]
+
+# Steps in log-odds beyond this bring every rate as close to 0 or 1 as matters. At twice as much, rates round to 1.
+_FAR = 20.0
+# Rates are means over this many verdicts on either side along the list, and one more at the rate of all.
+_REACH = 10
+# Ratios closer to 0 or 1 are not told apart from them.
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Part:
+    """Cells of rows, and what is known of them.
+
+    Attributes
+    ----------
+    stands_for : ndarray of shape (n_cells,)
+        W, how many rows the checked rows of each cell stand for.
+    checked, positive : ndarray of shape (n_cells,)
+        n and k, the verdicts and those that are positive.
+    ahead : ndarray of shape (n_cells,)
+        λ·d.
+    unseen : ndarray of shape (n_cells,)
+        The factor of the variance by which a sample without replacement from few rows is surer.
+    rate : ndarray of shape (n_cells,)
+        The smoothed rate of positives, above 0 and below 1.
+    offset : float
+        Positives that are known, with the weight of the draws that came later.
+    least, most : float
+        The numbers of positives that known rows leave possible.
+    """
+
+    stands_for: Vector
+    checked: Vector
+    positive: Vector
+    ahead: Vector
+    unseen: Vector
+    rate: Vector
+    offset: float
+    least: float
+    most: float
+
+    def total(self) -> float:
+        """The estimate."""
+        found = self.offset + float(self.stands_for @ (self.positive / self.checked + self.ahead))
+        return min(max(found, self.least), self.most)
+
+    def moved(self, step: float) -> Vector:
+        """The rates, moved in log-odds."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(sigmoid(np.log(self.rate) - np.log1p(-self.rate) + step))
+
+    def at(self, step: float) -> float:
+        """The total if the rates are moved."""
+        return self.offset + float(self.stands_for @ self.moved(step))
+
+    def step_to(self, total: float) -> float:
+        """The step that brings the rates to a total."""
+        if total <= self.at(-_FAR):
+            return -_FAR
+        if total >= self.at(_FAR):
+            return _FAR
+        return float(brentq(lambda step: self.at(step) - total, -_FAR, _FAR, xtol=1e-9))
+
+    def variance(self, step: float) -> float:
+        """The variance of the estimate if the rates are moved."""
+        rate = self.moved(step)
+        return float((self.stands_for**2 * rate * (1.0 - rate) * self.unseen / self.checked).sum())
+
+
+def join(parts: Sequence[Part], shares: Sequence[float]) -> Part:
+    """The mean of several estimates of the same total, each with its share."""
+    of = list(zip(shares, parts, strict=True))
+    return Part(
+        np.concatenate([share * each.stands_for for share, each in of]),
+        np.concatenate([each.checked for each in parts]),
+        np.concatenate([each.positive for each in parts]),
+        np.concatenate([each.ahead for each in parts]),
+        np.concatenate([each.unseen for each in parts]),
+        np.concatenate([each.rate for each in parts]),
+        sum(share * each.offset for share, each in of),
+        max(each.least for each in parts),
+        min(each.most for each in parts),
+    )
+
+
+def smooth_rates(checked: Vector, positive: Vector) -> Vector:
+    """The rate of positives in each cell, from the verdicts near it along the list."""
+    ends, found = np.concatenate([[0.0], np.cumsum(checked)]), np.concatenate([[0.0], np.cumsum(positive)])
+    middle = (ends[1:] + ends[:-1]) / 2
+    first = np.maximum(np.searchsorted(ends, middle - _REACH, "right") - 1, 0)
+    last = np.maximum(np.minimum(np.searchsorted(ends, middle + _REACH), len(checked)), first + 1)
+    overall = (found[-1] + 0.5) / (ends[-1] + 1.0)
+    return np.asarray((found[last] - found[first] + overall) / (ends[last] - ends[first] + 1.0))
+
+
+def total_interval(part: Part, z: float, factor: float) -> tuple[float, float, float]:
+    """The number of positives in a part, and the ends of its interval; `factor` is what h leaves of the variance."""
+    estimate = part.total()
+
+    def excess(step: float, side: float) -> float:
+        return estimate - part.at(step) - side * z * math.sqrt(factor * part.variance(step))
+
+    low, high = part.least, part.most
+    if (part.positive > 0).any() and excess(-_FAR, 1.0) > 0 > excess(_FAR, 1.0):
+        low = max(low, part.at(brentq(excess, -_FAR, _FAR, (1.0,), xtol=1e-9)))
+    if (part.positive < part.checked).any() and excess(-_FAR, -1.0) > 0 > excess(_FAR, -1.0):
+        high = min(high, part.at(brentq(excess, -_FAR, _FAR, (-1.0,), xtol=1e-9)))
+    if not part.unseen.any():
+        return estimate, estimate, estimate
+    return estimate, min(low, estimate), max(high, estimate)
+
+
+def ratio_interval(inside: Part, outside: Part, z: float, factor: float) -> tuple[float, float, float]:
+    """The share of two parts' positives that are inside the first, with its interval; NaN and 0 to 1 if none is found.
+
+    A share r is not refuted if (1 − r)·A − r·B is as near to 0 as its variance at r allows, for the estimates A and B.
+    """
+    a, b = inside.total(), outside.total()
+    both = a + b
+    if both <= 0.0:
+        return math.nan, 0.0, 1.0
+
+    def excess(ratio: float, side: float) -> float:
+        spread = (1.0 - ratio) ** 2 * inside.variance(inside.step_to(ratio * both))
+        spread += ratio**2 * outside.variance(outside.step_to((1.0 - ratio) * both))
+        return (1.0 - ratio) * a - ratio * b - side * z * math.sqrt(factor * spread)
+
+    found, low, high = a / both, 0.0, 1.0
+    if a > 0.0 and excess(_CLOSE, 1.0) > 0.0:
+        low = brentq(excess, _CLOSE, found, (1.0,)) if excess(found, 1.0) < 0.0 else found
+    if b > 0.0 and excess(1.0 - _CLOSE, -1.0) < 0.0:
+        high = brentq(excess, found, 1.0 - _CLOSE, (-1.0,)) if excess(found, -1.0) > 0.0 else found
+    # What is known for certain.
+    return found, max(low, _part_of(inside.least, outside.most)), min(high, _part_of(inside.most, outside.least))
+
+
+def _part_of(a: float, b: float) -> float:
+    return a / (a + b) if a + b > 0.0 else 0.0
