@@ -119,6 +119,11 @@ CASES["readings_differ"] = Case(
 CASES["halves_disagree"] = Case(
     PUClassifier(learners="linear", random_state=0), lambda seed: good(seed, 150, coef=slopes(range(5), 0.7))
 )
+# y on the first five columns, e on the next three; those named have nothing to do with the labels.
+CASES["weak_columns"] = Case(
+    SAREM(propensity_features=[8, 9]),
+    lambda seed: good(seed, coef=slopes(range(5), 3.4), propensity_coef=slopes(range(5, 8), 1.7)),
+)
 CASES["falling_curve"] = Case(PUClassifier(learners=[DecisionTreeClassifier(random_state=0)], random_state=0), twins)
 CASES["few_rows"] = Case(PUClassifier(random_state=0), lambda seed: good(seed, 190), lambda seed: good(seed, 300))
 

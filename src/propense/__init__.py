@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     from propense.estimators import *  # noqa: F403
+    from propense.inference import column_check as column_check
     from propense.inference import intervals as intervals
     from propense.inference import scar_test as scar_test
     from propense.model_files import load as load
@@ -28,7 +29,13 @@ _ROOMS = (
     "tables",
 )
 # The rooms of the public names that are not estimators.
-_HOMES = {"intervals": "inference", "load": "model_files", "save": "model_files", "scar_test": "inference"}
+_HOMES = {
+    "column_check": "inference",
+    "intervals": "inference",
+    "load": "model_files",
+    "save": "model_files",
+    "scar_test": "inference",
+}
 
 
 def __getattr__(name: str) -> _Any:

@@ -66,6 +66,11 @@ EDGES = {
     "at_boundary": ({"surely": 0.51}, {"never": 0.49, "surely": 0.49}, ": 51% of "),
     "all_labelled": ({"frequency": 0.951}, {"frequency": 0.949}, "95.1% of "),
     "all_positive": ({"prior": 0.951}, {"prior": 0.949}, "(95.1%, prior_)"),
+    "weak_columns": (
+        {"named_features": 2, "named_gain": float(scipy.stats.chi2.isf(0.051, 2))},
+        {"named_features": 2, "named_gain": float(scipy.stats.chi2.isf(0.049, 2))},
+        "(p = 0.051; likelihood ratio 6.0 with 2 coefficients). ",
+    ),
     "memorised": ({"flexible": True, "frequency": 0.991}, {"flexible": True, "frequency": 0.989}, "99.1% of "),
 }
 OWN = {"all_likely", "starts_disagree", "readings_differ", "halves_disagree", "few_rows", "falling_curve"}

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc
 
-from propense._diagnostics.fit_statistics import FitStatistics
+from propense._diagnostics.fit_statistics import FitStatistics, p_by_chance
 
 __all__ = [
     "FEW_ROWS",
@@ -71,6 +70,25 @@ def few_labels(fit: FitStatistics) -> str | None:
     )
 
 
+# The usual level: unrelated columns are called related once in twenty times.
+_RELATED = 0.05
+
+
+def weak_columns(fit: FitStatistics) -> str | None:
+    """The columns that were named for e do not move the labels, given the others."""
+    if not 0 < fit.named_features <= fit.labels:
+        return None
+    p = p_by_chance(fit.named_gain, fit.named_features)
+    if p < _RELATED:
+        return None
+    return (
+        "The columns named as propensity_features hardly move the labels, given the other columns "
+        f"(p = {p:.2g}; likelihood ratio {fit.named_gain:.1f} with {fit.named_features} coefficients). To name them is "
+        "nearly to say that every positive is equally likely to be labelled. Name the columns that labelling depends "
+        "on, or none. propense.column_check shows what depends on the names."
+    )
+
+
 # With fewer labelled rows than columns, some β gives each of them any log-odds whatever: without a penalty, any labels
 # can be explained.
 _PER_FEATURE = 1.0
@@ -98,7 +116,7 @@ def unexplained(fit: FitStatistics) -> str | None:
     # With more coefficients than labels the ratio does not follow χ², and `labels_per_feature` is raised instead.
     if free > fit.labels:
         return None
-    p = float(chdtrc(free, max(fit.gain, 0.0)))
+    p = p_by_chance(fit.gain, free)
     if p < _BY_CHANCE:
         return None
     return (
@@ -325,6 +343,7 @@ _FROM_STATISTICS: dict[str, Callable[[FitStatistics], str | None]] = {
         all_labelled,
         all_positive,
         memorised,
+        weak_columns,
     )
 }
 # All doubts.
@@ -342,7 +361,7 @@ OF_CLASSES = ("few_labels", "labels_per_feature", "unexplained")
 OF_LABELS = (*OF_CLASSES, "stray_labels")
 OF_KNOWN = (*OF_LABELS, "all_positive")
 OF_RATIO = (*OF_KNOWN, "all_labelled")
-GENERAL = (*OF_RATIO, "collinear", "at_boundary", "memorised")
+GENERAL = (*OF_RATIO, "collinear", "at_boundary", "memorised", "weak_columns")
 SYMMETRIC = (*GENERAL, "swapped")
 
 

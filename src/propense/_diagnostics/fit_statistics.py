@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtrc
 
 from propense._designs.threads import slices
 from propense._inputs.sample import Sample
@@ -13,7 +14,7 @@ from propense._maths.arrays import as_float, namespace
 from propense._maths.double_logistic import class_given_label, joint_loss
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
 
-__all__ = ["FitStatistics", "compute_fit_statistics", "effective_rows"]
+__all__ = ["FitStatistics", "compute_fit_statistics", "effective_rows", "p_by_chance"]
 
 # A propensity closer to 0 or 1 than this is at the boundary.
 _EDGE = 0.01
@@ -62,6 +63,9 @@ class FitStatistics:
         Whether y and e cannot be swapped, because they have different columns or different kinds of model.
     flexible : bool
         Whether y is a classifier that can memorise the labels.
+    named_gain, named_features : float and int
+        If columns of e were named: twice the log-likelihood that they add to a regression of the labels on the others,
+        and the number of their coefficients; 0 coefficients where that was not asked.
     marked : str
         What y = 1 means in fit: "labelled", or "positive" if true classes were passed.
     """
@@ -84,7 +88,14 @@ class FitStatistics:
     surely: float
     distinguishable: bool = False
     flexible: bool = False
+    named_gain: float = 0.0
+    named_features: int = 0
     marked: str = "labelled"
+
+
+def p_by_chance(gain: float, coefficients: int) -> float:
+    """How often columns that have nothing to do with the labels gain as much likelihood (Wilks: χ²)."""
+    return float(chdtrc(coefficients, max(gain, 0.0)))
 
 
 def effective_rows(sample: Sample) -> float:

@@ -32,7 +32,7 @@ from propense.errors import (
     NoUnlabelledInstances,
 )
 
-__all__ = ["Sample", "read_features", "read_sample"]
+__all__ = ["Sample", "read_columns", "read_features", "read_sample"]
 
 # The largest weight is kept between 2⁻⁴⁰⁰ and 2⁴⁰⁰, so that squares of sums of weights stay within float64. Weights as
 # large or as small as that decide alone, or the ridge does: what they are exactly changes no digit.
@@ -217,7 +217,7 @@ def read_sample(
     if propensity is not None:
         propensity = _read_propensity(reader, propensity, features, labelled)
     negative = None if known_negative is None else _read_negative(reader, known_negative, features, labelled)
-    columns = _read_columns(estimator, "propensity_features")
+    columns = read_columns(estimator, "propensity_features")
     found = getattr(estimator, "_columns", None) or ()
     levels = level_counts(found) if any(each.kind in ("category", "date") for each in found) else None
     sample = Sample(
@@ -229,7 +229,7 @@ def read_sample(
         columns,
         negative,
         levels,
-        _read_columns(estimator, "class_features"),
+        read_columns(estimator, "class_features"),
     )
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 does not exist: it cannot be a spy or set a threshold.
@@ -375,7 +375,7 @@ def _first(mask: Any) -> int:
     return int(as_float(mask).argmax())
 
 
-def _read_columns(estimator: Any, option: str) -> Index | None:
+def read_columns(estimator: Any, option: str) -> Index | None:
     """The numbers of the features in `propensity_features` or `class_features`, ascending; None means all of them."""
     wanted = getattr(estimator, option, None)
     if wanted is None:

@@ -17,6 +17,7 @@ from propense._designs import Design, Predictor
 from propense._designs.threads import threads_by_size
 from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
 from propense._diagnostics.fit_statistics import compute_fit_statistics
+from propense._diagnostics.named_columns import named_statistics
 from propense._inputs.columns import Column
 from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
@@ -249,6 +250,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         named = columns is not None or sample.class_columns is not None or sample.negative is not None
         # If every class is known, there is nothing to doubt about the labels.
         asked = OF_CLASSES if sample.is_complete else self._asked()
+        # Refits to resampled rows are not asked: that takes two regressions.
+        about_names = named_statistics(sample) if "weak_columns" in asked and self._begin is None else {}
         statistics = compute_fit_statistics(
             sample,
             a,
@@ -260,6 +263,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             frequency=self.label_frequency_,
             distinguishable=named or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
+            **about_names,
             marked="positive" if self._read_labels is not read_labels else "labelled",
         )
         return (*model.doubts, *ask(statistics, asked))
