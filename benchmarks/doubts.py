@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier
+from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PGLin, PUClassifier, SeveralSources
 from propense.datasets import make_double_logistic
 
 __all__ = ["CASES", "Case", "Data", "Measured", "kinds_of"]
@@ -54,6 +54,16 @@ def strays(seed: int) -> Data:
     labelled = data.labelled.copy()
     labelled[wrong] = True
     return data.X, labelled
+
+
+def two_sources(seed: int, e: float = 0.5, *, apart: bool = False, n: int = 2000) -> Data:
+    """Labels from two sources, each on a share e of the positives; `apart`: never on the same row."""
+    data = make_double_logistic(n, P, random_state=seed)
+    random = np.random.default_rng(seed)
+    given = data.positive[:, np.newaxis] & (random.random((n, 2)) < e)
+    if apart:
+        given[given.all(axis=1), 1] = False
+    return data.X, given
 
 
 def edge(seed: int) -> Data:
@@ -126,6 +136,9 @@ CASES["weak_columns"] = Case(
 )
 CASES["falling_curve"] = Case(PUClassifier(learners=[DecisionTreeClassifier(random_state=0)], random_state=0), twins)
 CASES["few_rows"] = Case(PUClassifier(random_state=0), lambda seed: good(seed, 190), lambda seed: good(seed, 300))
+CASES["one_source"] = Case(SeveralSources(), good, two_sources)
+CASES["no_overlap"] = Case(SeveralSources(), lambda seed: two_sources(seed, apart=True), two_sources)
+CASES["few_overlaps"] = Case(SeveralSources(), lambda seed: two_sources(seed, 0.12), two_sources)
 
 # Every method with its defaults, for the second table.
 METHODS = {

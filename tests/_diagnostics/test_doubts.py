@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import propense._diagnostics.doubts as module
+import propense._diagnostics.source_doubts as of_sources
 from conftest import DESIGN_KINDS, METHODS, coarse, fit, slow_where
 from doubts import CASES, good, noise, strays
 from propense import JERM, SAREM, KnownPropensity, Naive, Oracle, PGLin, SparseJoint, load, save
@@ -74,6 +75,7 @@ EDGES = {
     "memorised": ({"flexible": True, "frequency": 0.991}, {"flexible": True, "frequency": 0.989}, "99.1% of "),
 }
 OWN = {"all_likely", "starts_disagree", "readings_differ", "halves_disagree", "few_rows", "falling_curve"}
+OWN |= {"one_source", "no_overlap", "few_overlaps"}
 
 
 def kinds_of(model):
@@ -83,11 +85,9 @@ def kinds_of(model):
 def test_every_doubt_has_bad_data_and_good_data():
     assert set(CASES) == set(KINDS)
     assert set(EDGES) == set(KINDS) - OWN
-    # And every function of the module that may say something is one of them.
-    tree = ast.parse(inspect.getsource(module))
-    said = {
-        node.name for node in tree.body if isinstance(node, ast.FunctionDef) and "None" in ast.unparse(node.returns)
-    }
+    # And every function of the modules that may say something is one of them.
+    body = [node for each in (module, of_sources) for node in ast.parse(inspect.getsource(each)).body]
+    said = {node.name for node in body if isinstance(node, ast.FunctionDef) and "None" in ast.unparse(node.returns)}
     assert said == set(KINDS)
 
 

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from conftest import fit, in_few_rounds, load_problem, mapped, reference_files, slow_where, tensor
 from propense import JERM, LBE, SAREM, TM, JointMLE
-from propense._maths.arrays import to_host
+from propense._maths.arrays import library_of, to_host
+from propense.errors import InvalidFeatures
 from propense.estimators import _lbe
 
 # A few rounds are enough to compare, converged or not.
@@ -65,6 +66,11 @@ def assert_same_model(one, other, X, X_elsewhere):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_method_finds_what_it_finds_in_memory(method, problem, elsewhere, rng, weighted, monkeypatch):
     X, s = problem
+    library = library_of(elsewhere(X))
+    if library in ("dask", "torch") and library not in method.description.takes:
+        with pytest.raises(InvalidFeatures, match=f"does not support arrays of {library}. Pass a NumPy array."):
+            fit(method, elsewhere(X), elsewhere(s))
+        return
     monkeypatch.setattr(_lbe, "_PRETRAINING", 100)
     monkeypatch.setattr(_lbe, "_STEPS", 20)
     weights = rng.random(400) * (rng.random(400) < 0.9)

@@ -158,6 +158,7 @@ def test_no_number_is_promised_where_too_little_was_learned(clinic):
         "halves_disagree",
         "all_positive",
         "all_labelled",
+        "no_overlap",
     ],
 )
 def test_doubts_about_learning_count_and_those_about_the_split_do_not(kind):

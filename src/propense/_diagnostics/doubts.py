@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from propense._diagnostics.fit_statistics import FitStatistics, p_by_chance
+from propense._diagnostics.source_doubts import few_overlaps, no_overlap, one_source
 
 __all__ = [
     "FEW_ROWS",
@@ -353,6 +354,7 @@ KINDS: dict[str, Callable[..., str | None]] = {
         function.__name__: function
         for function in (all_likely, starts_disagree, readings_differ, halves_disagree, few_rows, falling_curve)
     },
+    **{function.__name__: function for function in (one_source, no_overlap, few_overlaps)},
 }
 
 # The doubts that apply to a method: a regression of the class, or of the label; a known propensity; a propensity that

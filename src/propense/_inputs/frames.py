@@ -14,7 +14,16 @@ from propense._inputs.columns import HOLDS, Cells, Column, day_of, days, example
 from propense._maths.arrays import Matrix, library_of
 from propense.errors import InvalidFeatures
 
-__all__ = ["all_numbers", "encode_frame", "is_frame", "is_mixed", "learn_columns", "read_cells", "refuse_mixed"]
+__all__ = [
+    "all_numbers",
+    "encode_frame",
+    "is_frame",
+    "is_mixed",
+    "learn_columns",
+    "named_columns",
+    "read_cells",
+    "refuse_mixed",
+]
 
 _KINDS = "numbers, text, dates or true/false"
 _START = datetime.date(1970, 1, 1)
@@ -30,29 +39,29 @@ def is_mixed(X: Any) -> bool:
     """Whether X is a data frame with a column that is not of plain numbers."""
     if not is_frame(X):
         return False
-    return not all(_is_plain(column) for _, column in _columns(X))
+    return not all(_is_plain(column) for _, column in named_columns(X))
 
 
 def learn_columns(X: Any, counted: NDArray[np.bool_] | None = None) -> tuple[tuple[Column, ...], Matrix]:
     """What the columns of a data frame are, from the rows that count, and the frame in numbers."""
-    found = [(name, read_cells(column, name)) for name, column in _columns(X)]
+    found = [(name, read_cells(column, name)) for name, column in named_columns(X)]
     columns = tuple(learn_column(name, cells, counted) for name, cells in found)
     return columns, _matrix(columns, [cells for _, cells in found], len(X))
 
 
 def encode_frame(columns: Sequence[Column], X: Any) -> Matrix:
     """A data frame with the columns of a fit, in numbers: see `Column.encode`."""
-    return _matrix(columns, [read_cells(column, name) for name, column in _columns(X)], len(X))
+    return _matrix(columns, [read_cells(column, name) for name, column in named_columns(X)], len(X))
 
 
 def all_numbers(X: Any) -> list[Column]:
     """The columns of a data frame, all of them numbers."""
-    return [Column(name, "number") for name, _ in _columns(X)]
+    return [Column(name, "number") for name, _ in named_columns(X)]
 
 
 def refuse_mixed(X: Any, estimator: Any) -> None:
     """Raise an error if X is a data frame with a column of text or dates, for an estimator that takes numbers."""
-    for name, column in _columns(X) if is_mixed(X) else ():
+    for name, column in named_columns(X) if is_mixed(X) else ():
         cells = read_cells(column, name)
         if cells.kind in ("category", "date"):
             raise InvalidFeatures(
@@ -69,7 +78,7 @@ def _matrix(columns: Sequence[Column], cells: Sequence[Cells], rows: int) -> Mat
     return out
 
 
-def _columns(X: Any) -> list[tuple[str, Any]]:
+def named_columns(X: Any) -> list[tuple[str, Any]]:
     """The names and the columns; in pandas, names need not be text."""
     if hasattr(X, "iloc"):
         return [(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)]

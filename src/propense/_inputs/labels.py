@@ -116,7 +116,8 @@ def _read_values(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[Any]]
     try:
         y = column_or_1d(_as_array(y), warn=True)
     except ValueError as error:
-        raise InvalidLabels(str(error)) from None
+        several = " For a column of labels from each of several sources, use SeveralSources." if np.ndim(y) == 2 else ""
+        raise InvalidLabels(f"{error}{several}") from None
     missing = missing_values(y)
     present = y[~missing]
     if y.dtype.kind not in "biufU":

@@ -1,7 +1,6 @@
 """The only validation: what a user passes to fit or predict is read once, here."""
 
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,11 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, Predictor, as_design
 from propense._inputs.columns import level_counts
+from propense._inputs.feature_lists import read_columns, read_source_columns
 from propense._inputs.frames import is_frame
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
 from propense._inputs.preparation import Preparation, has_missing
 from propense._inputs.reader import Reader, find_invalid
+from propense._inputs.sources import Sources, has_columns, read_sources
 from propense._maths.arrays import Index, Vector, as_float, library_of
 from propense._maths.double_logistic import class_given_label
 from propense._maths.known_negatives import known_shift
@@ -25,14 +26,13 @@ from propense._maths.logistic import sigmoid
 from propense.errors import (
     InvalidFeatures,
     InvalidLabels,
-    InvalidOption,
     InvalidPropensity,
     InvalidWeights,
     NoLabelledInstances,
     NoUnlabelledInstances,
 )
 
-__all__ = ["Sample", "read_columns", "read_features", "read_sample"]
+__all__ = ["Sample", "read_features", "read_sample"]
 
 # The largest weight is kept between 2⁻⁴⁰⁰ and 2⁴⁰⁰, so that squares of sums of weights stay within float64. Weights as
 # large or as small as that decide alone, or the ridge does: what they are exactly changes no digit.
@@ -68,6 +68,8 @@ class Sample:
         0 for a number. None means that every feature is a number, and not a date.
     class_columns : int ndarray, or None
         The features that y may depend on; None means all.
+    sources : Sources, or None
+        The labels of each source, for methods that take several; a row is labelled if any of them has labelled it.
     """
 
     design: Design
@@ -79,6 +81,7 @@ class Sample:
     negative: Any = None
     levels: NDArray[np.int64] | None = None
     class_columns: Index | None = None
+    sources: Sources | None = None
 
     @property
     def unlabelled(self) -> Any:
@@ -149,8 +152,16 @@ class Sample:
         negative = None
         if self.negative is not None and bool((self.negative & mask).any()):
             negative = self.negative if design is self.design else self.negative[mask]
+        sources = self.sources if self.sources is None or design is self.design else self.sources.take(mask)
         return replace(
-            self, design=design, labelled=labelled, weights=weights, rows=None, propensity=None, negative=negative
+            self,
+            design=design,
+            labelled=labelled,
+            weights=weights,
+            rows=None,
+            propensity=None,
+            negative=negative,
+            sources=sources,
         )
 
     def reweighted(self, weights: Any) -> "Sample":
@@ -171,6 +182,7 @@ class Sample:
             rows=rows,
             propensity=propensity,
             negative=negative,
+            sources=None if self.sources is None else self.sources.take(kept),
         )
 
     @property
@@ -210,6 +222,10 @@ def read_sample(
     features = reader.read_matrix(estimator, X, reset=True)
     if y is None:
         raise InvalidLabels(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    several = getattr(estimator, "_takes_sources", False)
+    looks = None
+    if several and has_columns(y):
+        y, *looks = read_sources(y)
     if known_negative is None and library_of(y) != "dask" and read_labels is not read_classes:
         y, known_negative = separate_known_negatives(y)
     labelled, classes = reader.read_labels(y, features, read_labels)
@@ -217,7 +233,8 @@ def read_sample(
     if propensity is not None:
         propensity = _read_propensity(reader, propensity, features, labelled)
     negative = None if known_negative is None else _read_negative(reader, known_negative, features, labelled)
-    columns = read_columns(estimator, "propensity_features")
+    sources = read_source_columns(estimator, *(looks or (as_float(labelled)[:, None], ("label",)))) if several else None
+    columns = None if sources is not None else read_columns(estimator, "propensity_features")
     found = getattr(estimator, "_columns", None) or ()
     levels = level_counts(found) if any(each.kind in ("category", "date") for each in found) else None
     sample = Sample(
@@ -230,6 +247,7 @@ def read_sample(
         negative,
         levels,
         read_columns(estimator, "class_features"),
+        sources=sources,
     )
     if weights is not None and not bool((weights > 0).all()):
         # A row of weight 0 does not exist: it cannot be a spy or set a threshold.
@@ -260,6 +278,7 @@ def _prepare(estimator: Any, sample: Sample) -> Sample:
         levels=None,
         class_columns=preparation.features_of(sample.class_columns),
         propensity_columns=preparation.features_of(sample.propensity_columns),
+        sources=None if sample.sources is None else sample.sources.prepared(preparation),
     )
 
 
@@ -373,32 +392,3 @@ def _read_negative(reader: Reader, known_negative: Any, features: Any, labelled:
 def _first(mask: Any) -> int:
     """The number of the first row of a mask."""
     return int(as_float(mask).argmax())
-
-
-def read_columns(estimator: Any, option: str) -> Index | None:
-    """The numbers of the features in `propensity_features` or `class_features`, ascending; None means all of them."""
-    wanted = getattr(estimator, option, None)
-    if wanted is None:
-        return None
-    argument = f"{type(estimator).__name__}({option}={wanted!r})"
-    if isinstance(wanted, str | bytes) or not hasattr(wanted, "__len__"):
-        raise InvalidOption(f"{argument}: pass a list of column names or column numbers.")
-    names = getattr(estimator, "feature_names_in_", None)
-    count = estimator.n_features_in_
-    found: list[int] = []
-    for column in wanted:
-        if isinstance(column, str):
-            places = [] if names is None else np.flatnonzero(names == column).tolist()
-            known = "X has no column names" if names is None else f"the columns are {_some(names)}"
-        else:
-            whole = isinstance(column, numbers.Integral) and not isinstance(column, bool | np.bool_)
-            places = [int(column)] if whole and 0 <= column < count else []
-            known = f"the columns are numbered 0 to {count - 1}"
-        if not places:
-            raise InvalidOption(f"{argument}: there is no column {column!r}; {known}.")
-        found += places
-    return np.unique(np.asarray(found, dtype=np.intp))
-
-
-def _some(names: NDArray[Any]) -> str:
-    return ", ".join(repr(str(name)) for name in names[:8]) + (", …" if len(names) > 8 else "")

@@ -121,7 +121,7 @@ class JointRisk(Risk):
         other: Rows,
         *,
         weights: Rows | None = None,
-        ridge: float = 0.0,
+        ridge: float | Vector = 0.0,
     ) -> None:
         super().__init__(design, (labelled, other, class_log_odds_shift(other, labelled)), weights, ridge)
 

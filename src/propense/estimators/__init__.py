@@ -22,6 +22,7 @@ from propense.estimators._oracle import Oracle as Oracle
 from propense.estimators._pglin import PGLin as PGLin
 from propense.estimators._pu import PUClassifier as PUClassifier
 from propense.estimators._sar_em import SAREM as SAREM
+from propense.estimators._sources import SeveralSources as SeveralSources
 from propense.estimators._sparse_joint import SparseJoint as SparseJoint
 from propense.estimators._tm import TM as TM
 

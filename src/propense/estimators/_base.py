@@ -117,6 +117,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     # How y is read. The oracle reads it differently.
     _read_labels = staticmethod(read_labels)
+    # Whether y may have a column for each of several sources of labels.
+    _takes_sources: ClassVar[bool] = False
     # The doubts that apply to the method.
     _doubted: ClassVar[tuple[str, ...]] = GENERAL
 
@@ -163,7 +165,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         y : array-like of shape (n_samples,)
             Which rows are labelled. Two values: the larger is the label (1, True, "yes" and not "no"). One value and
             missing ones (NaN, None, pandas NA, an empty string): missing means unlabelled. Two values and missing ones:
-            the smaller value marks rows known to be negative (only if y is in memory).
+            the smaller value marks rows known to be negative (only if y is in memory). `SeveralSources` takes a column
+            for each source of labels.
         sample_weight : array-like of shape (n_samples,), default=None
             The weight of each row: 2 counts the row twice, 0 leaves it out. Divide weights that stand for rows of a
             population, as those of a survey, by their mean: there is no more evidence than there are rows.

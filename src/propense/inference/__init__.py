@@ -3,14 +3,18 @@
 from propense.inference._columns import ColumnChange, ColumnCheck, column_check
 from propense.inference._intervals import Interval, Intervals, intervals
 from propense.inference._scar import ScarTest, scar_test
+from propense.inference._sources import PairOfSources, SourcesTest, sources_test
 
 __all__ = [
     "ColumnChange",
     "ColumnCheck",
     "Interval",
     "Intervals",
+    "PairOfSources",
     "ScarTest",
+    "SourcesTest",
     "column_check",
     "intervals",
     "scar_test",
+    "sources_test",
 ]

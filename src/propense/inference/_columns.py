@@ -13,8 +13,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from propense._diagnostics.fit_statistics import p_by_chance
 from propense._diagnostics.named_columns import LabelDesigns, fit_labels, label_designs, label_gain
+from propense._inputs.feature_lists import read_columns
 from propense._inputs.options import Seed, check_options
-from propense._inputs.sample import Sample, read_columns, read_sample
+from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import Index
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import logit, sigmoid, softplus

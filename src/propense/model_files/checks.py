@@ -13,6 +13,7 @@ from propense.estimators._description import Check, is_array
 __all__ = [
     "LARGEST",
     "are_kinds",
+    "are_lists",
     "check_facts",
     "is_columns",
     "is_count",
@@ -89,3 +90,8 @@ def is_columns(value: Any, p: int) -> bool:
     """Columns by name or number, in a list, a tuple or an array of one dimension."""
     row = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
     return row and all(isinstance(each, str) or is_whole(each, p) for each in value)
+
+
+def are_lists(value: Any) -> bool:
+    """Lists of columns, or None, in a list or a tuple: one for each of several sources."""
+    return isinstance(value, list | tuple) and all(each is None or is_columns(each, 0) for each in value)

@@ -13,7 +13,7 @@ from propense.errors import ModelFileError
 from propense.estimators import BasePUClassifier, PUClassifier, known_methods
 from propense.estimators._description import Check, is_array
 from propense.estimators._methods import class_path, is_ours
-from propense.model_files.checks import are_kinds, check_facts, is_columns, is_real, is_truth, is_whole
+from propense.model_files.checks import are_kinds, are_lists, check_facts, is_columns, is_real, is_truth, is_whole
 from propense.model_files.foreign import build_inner, describe_inner
 from propense.model_files.predictors import OPTIONAL, PREDICTORS, build_predictors, describe_predictors
 from propense.model_files.preparations import build_preparation, describe_preparation
@@ -157,7 +157,7 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
     check_options(model, model._options)
     for name in _COLUMNS:
         columns = getattr(model, name, None)
-        if not (columns is None or is_columns(columns, 0)):
+        if not (columns is None or is_columns(columns, 0) or (model._takes_sources and are_lists(columns))):
             raise ModelFileError(f"{name} of {what} is not a list of columns")
     expected = {**_expected(type(model)), **dict.fromkeys(PREDICTORS, _is_table)}
     # Files of the first version have no doubts, and only fits to mixed columns have kinds.

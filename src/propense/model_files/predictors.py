@@ -12,6 +12,7 @@ from propense._steps.known_prior import ShiftedPredictor
 from propense._steps.named_pair import NamedPredictor
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor, RootPredictor
 from propense._steps.readings import ScorePredictor
+from propense._steps.source_looks import AnyLabelPredictor
 from propense.errors import ModelFileError
 from propense.estimators._description import Check, is_array
 from propense.model_files.checks import LARGEST, is_real
@@ -66,6 +67,8 @@ def _describe(predictor: Predictor, name: str, where: str) -> dict[str, Any]:
         return _SCORED.copy()
     if type(predictor) in _KINDS:
         return vars(predictor).copy()
+    if isinstance(predictor, AnyLabelPredictor):
+        return {"sources": predictor.sources}
     if isinstance(predictor, NamedPredictor):
         return {**vars(predictor), "preparation": describe_preparation(predictor.preparation)}
     if isinstance(predictor, ClassifierPredictor):
@@ -113,6 +116,8 @@ def _build(who: str, facts: dict[str, Any], p: int, levels: NDArray[np.int64] | 
         return _build_classifier(name, facts, p)
     if "preparation" in facts:
         return _build_named(who, facts, p, levels)
+    if "sources" in facts:
+        return _build_sources(who, facts, p, name)
     kind: Any = next((kind for kind in _KINDS if kind.__dataclass_fields__.keys() == facts.keys()), None)
     sets: list[Any] = [facts.get(each) for each in ("coef", "other") if each in facts]
     if kind is None or not all(is_array("f", p + 1)(coef, p) for coef in sets):
@@ -127,6 +132,15 @@ def _build(who: str, facts: dict[str, Any], p: int, levels: NDArray[np.int64] | 
         raise ModelFileError(f"{who} has no valid {wrong[0].replace('_', ' ')}")
     predictor: Predictor = kind(**arrays, **numbers)
     return predictor
+
+
+def _build_sources(who: str, facts: dict[str, Any], p: int, name: str) -> Predictor:
+    """The propensity of at least one label, from the coefficients of several sources."""
+    coefs: Any = facts["sources"]
+    finite = is_array("f", None, p + 1)(coefs, p) and len(coefs) > 1 and bool((np.abs(coefs) <= LARGEST).all())
+    if facts.keys() != {"sources"} or name != "propensity" or not finite:
+        raise ModelFileError(f"{who} does not have {p + 1} coefficients for each of several sources")
+    return AnyLabelPredictor(np.asarray(coefs, dtype=np.float64))
 
 
 def _build_classifier(name: str, facts: dict[str, Any], p: int) -> Predictor:

@@ -10,7 +10,7 @@ from propense.estimators._base import BasePUClassifier
 __all__ = ["TOO_LITTLE", "Promise", "add_up", "likely_range", "too_little_learned"]
 
 # The doubts with which no number of positives is promised. With the first seven, rows or labels are too few, too
-# unrelated to the columns or too closely followed to say how likely any row is; with the last two, the number of
+# unrelated to the columns or too closely followed to say how likely any row is; with the last three, the number of
 # positives is not determined at all. The other doubts are about how labels divide into being positive and being
 # labelled, which is what the range of h(x) is for.
 _DOUBTS = (
@@ -23,6 +23,7 @@ _DOUBTS = (
     "halves_disagree",
     "all_positive",
     "all_labelled",
+    "no_overlap",
 )
 TOO_LITTLE = "too little was learned, as the notes on the fit explain"
 _COVERS = (
