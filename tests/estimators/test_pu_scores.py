@@ -389,7 +389,7 @@ def test_a_prior_narrows_the_ranges_of_rows(problem):
 def test_the_ranges_of_rows_are_those_of_readings_at_the_known_prior(problem, prior):
     X, s = problem
     known = quick(prior=prior).fit(X, s)
-    moved, (low, high) = known._posterior, known._prior_range()
+    moved, (low, high) = known._posterior, prior if isinstance(prior, tuple) else (prior, prior)
     t = moved.posterior.score.of(as_design(X))
     pairs = moved.posterior.split.pairs(t, moved.moves)
     hidden = [pair[0] - np.logaddexp(0.0, pair[1]) for pair in pairs]
@@ -430,7 +430,7 @@ def test_a_prior_below_the_labels_is_refused(problem):
         with pytest.raises(InvalidOption, match=r"% of the rows are labelled, so at least that share is positive"):
             quick(learners=learners, prior=(0.01, 0.05)).fit(X, s)
     for wrong in (0.0, 1.1, -1, "half", (0.5, 0.2), (0.1,), True, math.nan):
-        with pytest.raises(InvalidOption, match=r"prior must be None, a number above 0 and at most 1, or two"):
+        with pytest.raises(InvalidOption, match=r"prior must be None, a number above 0 and at most 1, two of them"):
             quick(prior=wrong).fit(X, s)
 
 

@@ -72,6 +72,9 @@ class Diagnosis:
         one, measured on rows it has not seen. Empty for a linear fit.
     missing : str
         Why trees are not among the learners, and the way out, if that is because of where X lives. Empty otherwise.
+    moved : dict of str to (float, float)
+        If a prior is known: the share of positives that the labels alone give, and the one in use, in each group of
+        ``prior``, or in "all rows". Empty otherwise.
     """
 
     height: float
@@ -84,6 +87,7 @@ class Diagnosis:
     high: float = math.nan
     learners: dict[str, float] = field(default_factory=dict)
     missing: str = ""
+    moved: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @staticmethod
     def is_valid(facts: Any) -> bool:
@@ -96,6 +100,8 @@ class Diagnosis:
         if not isinstance(priors, dict) or not isinstance(learners, dict):
             return False
         if priors.keys() != set(SCORE_READINGS if learners else READINGS):
+            return False
+        if not _are_moves(facts["moved"]):
             return False
         known = [facts[name] for name in ("height", "share", "evidence", "alignment")]
         unknown = [facts[name] for name in ("stability", "low", "high")]
@@ -171,6 +177,9 @@ priors: share of positive rows under each assumption."""
             lines.append(f"Estimated share of positive rows: {self.low:.0%} to {self.high:.0%}, most likely {used}.")
         else:
             lines.append(f"Estimated share of positive rows: {used}.")
+        if len(self.moved) > 1 or (self.moved and "all rows" not in self.moved):
+            shares = ", ".join(f"{name} {after:.1%} ({before:.1%})" for name, (before, after) in self.moved.items())
+            lines.append(f"By group, as known (and as the labels alone would have it): {shares}.")
         if self.labelling != "complete" and math.isnan(self.low):
             others = [prior for name, prior in self.priors.items() if name != "shared"]
             lines.append(f"Other assumptions about the labelling would give {min(others):.1%} to {max(others):.1%}.")
@@ -186,6 +195,17 @@ priors: share of positive rows under each assumption."""
             same = f"{self.stability:.1%} of the rows"
             lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
         return "\n".join(lines)
+
+
+def _are_moves(moved: Any) -> bool:
+    """Whether these are names of groups, each with two shares."""
+    return isinstance(moved, dict) and all(
+        isinstance(name, str)
+        and isinstance(pair, tuple)
+        and len(pair) == 2
+        and all(type(each) is float and math.isfinite(each) for each in pair)
+        for name, pair in moved.items()
+    )
 
 
 _MEANING = {

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ from propense.errors import InvalidOption
 __all__ = [
     "Choice",
     "ClassifierOption",
+    "ColumnOption",
     "Count",
     "FoldsOption",
     "Jobs",
@@ -171,18 +173,37 @@ class LearnersOption:
 
 
 @dataclass(frozen=True)
+class ColumnOption:
+    """The name or the number of a column, or None."""
+
+    def allows(self, value: Any) -> bool:
+        return value is None or isinstance(value, str) or Count(low=0).allows(value)
+
+    def __str__(self) -> str:
+        return "None, or the name or the number of a column of X"
+
+
+@dataclass(frozen=True)
 class PriorOption:
-    """A share of the rows, a pair of them, or None."""
+    """A share of the rows, a pair of them, either for each of some groups, or None."""
 
     def allows(self, value: Any) -> bool:
         if value is None:
             return True
+        if isinstance(value, Mapping):
+            return len(value) > 0 and all(self._is_share(each) for each in value.values())
+        return self._is_share(value)
+
+    def _is_share(self, value: Any) -> bool:
         ends = tuple(value) if isinstance(value, tuple | list) else (value, value)
         share = Number(0.0, 1.0)
         return len(ends) == 2 and all(share.allows(each) and each > 0 for each in ends) and ends[0] <= ends[1]
 
     def __str__(self) -> str:
-        return "None, a number above 0 and at most 1, or two of them in a tuple, the smaller one first"
+        return (
+            "None, a number above 0 and at most 1, two of them in a tuple, the smaller one first, or a dictionary of "
+            "one or more groups with such a share for each"
+        )
 
 
 def check_options(estimator: Any, options: dict[str, Option]) -> None:

@@ -16,6 +16,7 @@ from propense._inputs.frames import is_frame
 from propense._inputs.host import HostReader
 from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
 from propense._inputs.preparation import Preparation, has_missing
+from propense._inputs.prior_groups import PriorGroups, read_prior_groups
 from propense._inputs.reader import Reader, find_invalid
 from propense._inputs.sources import Sources, has_columns, read_sources
 from propense._maths.arrays import Index, Vector, as_float, library_of
@@ -70,6 +71,8 @@ class Sample:
         The features that y may depend on; None means all.
     sources : Sources, or None
         The labels of each source, for methods that take several; a row is labelled if any of them has labelled it.
+    groups : PriorGroups, or None
+        The groups whose share of positives is known, if there are any.
     """
 
     design: Design
@@ -82,6 +85,7 @@ class Sample:
     levels: NDArray[np.int64] | None = None
     class_columns: Index | None = None
     sources: Sources | None = None
+    groups: PriorGroups | None = None
 
     @property
     def unlabelled(self) -> Any:
@@ -260,6 +264,8 @@ def read_sample(
         _check_balance(sample)
     if sample.negative is not None and not bool(sample.negative.any()):
         sample = replace(sample, negative=None)
+    groups = read_prior_groups(estimator, sample.design)
+    sample = sample if groups is None else replace(sample, groups=groups)
     if getattr(estimator, "_prepares_columns", bool)() and isinstance(features, np.ndarray):
         sample = _prepare(estimator, sample)
     return sample, classes
@@ -279,6 +285,7 @@ def _prepare(estimator: Any, sample: Sample) -> Sample:
         class_columns=preparation.features_of(sample.class_columns),
         propensity_columns=preparation.features_of(sample.propensity_columns),
         sources=None if sample.sources is None else sample.sources.prepared(preparation),
+        groups=None if sample.groups is None else sample.groups.prepared(preparation),
     )
 
 

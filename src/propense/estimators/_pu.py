@@ -11,13 +11,23 @@ from propense._designs import Design
 from propense._diagnostics.diagnosis import Diagnosis
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, few_rows
 from propense._inputs.columns import Column
-from propense._inputs.options import Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, PriorOption, Seed
+from propense._inputs.options import (
+    Choice,
+    ColumnOption,
+    Count,
+    FoldsOption,
+    Jobs,
+    LearnersOption,
+    Number,
+    Option,
+    PriorOption,
+    Seed,
+)
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
-from propense._maths.double_logistic import shift_class
 from propense._solvers import SOLVERS, newton_bfgs
 from propense._steps.corrected import CorrectedPredictor
-from propense._steps.known_prior import ShiftedPredictor, shift_to
+from propense._steps.known_prior import KnownPrior, Shift, ShiftedPredictor, read_known_prior
 from propense._steps.label_learners import BOOSTED, auto_learners, given_learners, learnable, why_only_logistic
 from propense._steps.label_scores import ScoredRows, fit_label_score
 from propense._steps.linear_pair import fit_linear_class, fit_linear_pair
@@ -26,7 +36,6 @@ from propense._steps.pair_curve import PairSettings
 from propense._steps.predictors import Model, OutOfFold
 from propense._steps.readings import ScorePredictor, outermost, share_range
 from propense._steps.score_pair import ReadModel, fit_class_along, fit_named_along, fit_split_along
-from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
 
@@ -73,9 +82,14 @@ class PUClassifier(BasePUClassifier):
         The columns that e may depend on; an empty list makes e constant. Naming them adds what labels cannot show: y
         and e are then fitted together, y along the score and e over these columns, and no reading is needed. Twice the
         fits of learners are needed where relations are curved.
-    prior : float or (float, float), default=None
+    prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere. y is moved to meet it,
-        and so is every reading, before ranges are taken.
+        and so is every reading, before ranges are taken. y·e, which the labels show, stays as it is. With
+        ``prior_groups``, the share or range in each group: ``{"f": 0.12, "m": (0.15, 0.2)}``. Each group is moved by
+        itself; rows of groups that are not named stay as estimated, in fit and in predictions.
+    prior_groups : str or int, default=None
+        The column of X, by name or number, that shows the groups of ``prior``. If y and e should not depend on it, name
+        the other columns in ``class_features`` and ``propensity_features``.
     decision : {"posterior", "balanced"}, default="balanced"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
     cv : int or list of (ndarray, ndarray), default=5
@@ -176,6 +190,7 @@ class PUClassifier(BasePUClassifier):
         **BasePUClassifier._options,
         "learners": LearnersOption(("auto", "linear")),
         "prior": PriorOption(),
+        "prior_groups": ColumnOption(),
         "cv": FoldsOption(),
         "ridge": Number(0.0),
         "shrinkage": Number(0.0),
@@ -194,6 +209,7 @@ class PUClassifier(BasePUClassifier):
         class_features: Any = None,
         propensity_features: Any = None,
         prior: Any = None,
+        prior_groups: Any = None,
         decision: str = "balanced",
         cv: Any = 5,
         ridge: float = 1.0,
@@ -209,6 +225,7 @@ class PUClassifier(BasePUClassifier):
         self.class_features = class_features
         self.propensity_features = propensity_features
         self.prior = prior
+        self.prior_groups = prior_groups
         self.decision = decision
         self.cv = cv
         self.ridge = ridge
@@ -222,15 +239,15 @@ class PUClassifier(BasePUClassifier):
 
     def _range_of(self, y: Any, e: Any, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
         """The range is that of all readings, at the prior if it is known, and beyond. Scores are computed once."""
-        shift, moves = None, ()  # type: float | None, Any
+        moved: ShiftedPredictor | None = None
         if isinstance(y, ShiftedPredictor):
-            y, e, shift, moves = y.posterior, y.propensity, y.shift, y.moves
+            y, e, moved = y.posterior, y.propensity, y
         if isinstance(y, ScorePredictor) and isinstance(e, ScorePredictor):
-            pairs = y.split.pairs(y.score.of(design), moves)
+            pairs = y.split.pairs(y.score.of(design), () if moved is None else moved.moves_of(design))
             return (*pairs[-1], outermost(pairs))
         pair = y.log_odds(design), e.log_odds(design)
-        if shift is not None:
-            pair = shift_class(*pair, shift)
+        if moved is not None:
+            pair = moved.move(design, pair)
         ranged = isinstance(y, ScorePredictor) and self.diagnosis_.labelling != "complete"
         return (*pair, outermost([pair]) if ranged else None)
 
@@ -267,7 +284,8 @@ class PUClassifier(BasePUClassifier):
         return isinstance(self.learners, str) and self.learners == "linear"
 
     def _fit(self, sample: Sample) -> Model:
-        self._check_prior(sample)
+        # Refused before the learners take their time.
+        read_known_prior(self.prior, sample, "PUClassifier")
         return self._fit_linear(sample) if self._is_linear() else self._fit_scores(sample)
 
     def _settings(self, sample: Sample, least: float = 0.0) -> PairSettings:
@@ -316,63 +334,33 @@ class PUClassifier(BasePUClassifier):
     def _with_range(self, sample: Sample, found: ReadModel) -> Model:
         """The model with the ranges of P(Y=1) and of h; each reading moved to the share of positives that is known."""
         model, pairs, unknowns = found.model, found.pairs, found.unknowns
-        if self.prior is not None:
-            moves = tuple(self._shift(sample, *each) for each in zip(pairs, unknowns, strict=True))
-            pairs = [shift_class(*pair, move) for pair, move in zip(pairs, moves, strict=True)]
-            model = _shifted(model, moves[-1], moves if len(moves) > 1 else ())
-        low, high = self._within(*share_range(sample, pairs, unknowns))
+        known, moved = read_known_prior(self.prior, sample, "PUClassifier"), {}
+        if known is None:
+            low, high = share_range(sample, pairs, unknowns)
+        else:
+            moves = tuple(known.shift(sample, *each) for each in zip(pairs, unknowns, strict=True))
+            before, pairs = pairs, [known.move(sample, *each) for each in zip(pairs, moves, strict=True)]
+            moved = known.moved(sample, before[-1], pairs[-1], model.log_unknown)
+            model = _shifted(model, known, moves[-1], moves if len(moves) > 1 else ())
+            low, high = known.share_range(sample, pairs, unknowns)
         facts, used = model.kept["diagnosis_"], sample.share_positive(*pairs[-1], model.log_unknown)
-        facts = replace(facts, priors={**facts.priors, "shared": used}, low=low, high=high)
+        facts = replace(facts, priors={**facts.priors, "shared": used}, low=low, high=high, moved=moved)
         return replace(model, rows=OutOfFold(*pairs[-1], outermost(pairs)), kept={"diagnosis_": facts})
 
     def _with_prior(self, sample: Sample, model: Model) -> Model:
         """A linear model moved to the share of positives that is known."""
-        if self.prior is None:
+        known = read_known_prior(self.prior, sample, "PUClassifier")
+        if known is None:
             return model
         pair = sample.log_odds(model.posterior), sample.log_odds(model.propensity)
-        shift = self._shift(sample, pair, model.log_unknown)
-        moved = shift_class(*pair, shift)
-        facts, used = model.kept["diagnosis_"], sample.share_positive(*moved, model.log_unknown)
-        low, high = share_range(sample, [moved], [model.log_unknown])
-        low, high = self._within(min(low, *facts.priors.values()), max(high, *facts.priors.values()))
-        facts = replace(facts, priors={**facts.priors, "shared": used}, low=low, high=high)
-        return replace(_shifted(model, shift), kept={"diagnosis_": facts})
-
-    def _shift(self, sample: Sample, pair: tuple[Rows, Rows], log_unknown: float) -> float:
-        """How far y's log-odds must move for the share of positives to be what is known, or within it."""
-        found = sample.share_positive(*pair, log_unknown)
-        wanted = self._within(found)[0]
-        return 0.0 if wanted == found else shift_to(wanted, sample, *pair, log_unknown)
-
-    def _within(self, *shares: float) -> list[float]:
-        """Shares of positives, kept to what is known of them."""
-        low, high = (0.0, 1.0) if self.prior is None else self._prior_range()
-        return [min(max(share, low), high) for share in shares]
-
-    def _prior_range(self) -> tuple[float, float]:
-        ends = tuple(self.prior) if isinstance(self.prior, tuple | list) else (self.prior, self.prior)
-        return float(ends[0]), float(ends[1])
-
-    def _check_prior(self, sample: Sample) -> None:
-        if self.prior is None:
-            return
-        labelled = sample.mean(sample.labelled)
-        if sample.is_complete:
-            raise InvalidOption(
-                f"PUClassifier(prior={self.prior!r}): the class of every row is known, so the share of positives is "
-                f"{labelled:.1%} and nothing is left to estimate. Leave out prior, or the known negatives."
-            )
-        if self._prior_range()[1] < labelled:
-            raise InvalidOption(
-                f"PUClassifier(prior={self.prior!r}): {labelled:.1%} of the rows are labelled, so at least that share "
-                "is positive. Correct the prior, or the labels."
-            )
-        negative = 0.0 if sample.negative is None else sample.mean(sample.negative)
-        if self._prior_range()[0] > 1.0 - negative:
-            raise InvalidOption(
-                f"PUClassifier(prior={self.prior!r}): {negative:.1%} of the rows are known to be negative, so at most "
-                f"{1.0 - negative:.1%} are positive. Correct the prior, or the known negatives."
-            )
+        shift = known.shift(sample, pair, model.log_unknown)
+        after = known.move(sample, pair, shift)
+        facts, used = model.kept["diagnosis_"], sample.share_positive(*after, model.log_unknown)
+        low, high = known.share_range(sample, [after], [model.log_unknown])
+        low, high = known.within(min(low, *facts.priors.values()), max(high, *facts.priors.values()))
+        moved = known.moved(sample, pair, after, model.log_unknown)
+        facts = replace(facts, priors={**facts.priors, "shared": used}, low=low, high=high, moved=moved)
+        return replace(_shifted(model, known, shift), kept={"diagnosis_": facts})
 
     def _fit_linear(self, sample: Sample) -> Model:
         """y and e both linear."""
@@ -396,11 +384,7 @@ class PUClassifier(BasePUClassifier):
         )
 
 
-def _shifted(model: Model, shift: float, moves: tuple[float, ...] = ()) -> Model:
+def _shifted(model: Model, known: KnownPrior, shift: Shift, moves: tuple[Shift, ...] = ()) -> Model:
     """The model with y moved by `shift` and e such that y·e stays as it is."""
-    pair = model.posterior, model.propensity
-    return replace(
-        model,
-        posterior=ShiftedPredictor(*pair, shift, True, moves),
-        propensity=ShiftedPredictor(*pair, shift, False, moves),
-    )
+    posterior, propensity = known.predictors((model.posterior, model.propensity), shift, moves)
+    return replace(model, posterior=posterior, propensity=propensity)

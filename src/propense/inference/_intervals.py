@@ -232,8 +232,8 @@ def _check(estimator: Any, *, confidence: Any, **options: Any) -> None:
     check_is_fitted(estimator)
     if hasattr(estimator, "audit_"):
         raise InvalidOption(
-            f"This {type(estimator).__name__} was corrected by an audit, and refits know nothing of it. The interval of "
-            "the audit is in audit_; that of a row is predict_hidden_range."
+            f"This {type(estimator).__name__} was corrected by an audit, and refits know nothing of it. The interval "
+            "of the audit is in audit_; that of a row is predict_hidden_range."
         )
     for name, value in options.items():
         if not _OPTIONS[name].allows(value):

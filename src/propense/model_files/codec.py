@@ -13,6 +13,7 @@ from propense.estimators._base import BasePUClassifier
 from propense.model_files import foreign, legacy
 from propense.model_files.checks import is_count
 from propense.model_files.container import check_memory
+from propense.model_files.known_priors import build_prior
 from propense.model_files.methods import (
     make_method,
     method_classes,
@@ -89,6 +90,8 @@ def summarise(description: Any) -> dict[str, Any]:
             count, names = first["fitted"]["n_features_in_"], first["fitted"].get("feature_names_in_")
         doubts = [str(message) for _, message in last["fitted"].get("doubts_", ())]
         shown = {name: _shown(each) for name, each in last["parameters"].items()}
+        if "prior" in shown:
+            shown["prior"] = build_prior(shown["prior"])
         names = None if names is None else [str(name) for name in names]
     except (KeyError, TypeError, IndexError, StopIteration, ValueError, AttributeError):
         raise ModelFileError("it does not hold a model") from None

@@ -15,6 +15,7 @@ from propense.estimators._description import Check, is_array
 from propense.estimators._methods import class_path, is_ours
 from propense.model_files.checks import are_kinds, are_lists, check_facts, is_columns, is_real, is_truth, is_whole
 from propense.model_files.foreign import build_inner, describe_inner
+from propense.model_files.known_priors import build_prior, describe_prior
 from propense.model_files.predictors import OPTIONAL, PREDICTORS, build_predictors, describe_predictors
 from propense.model_files.preparations import build_preparation, describe_preparation
 
@@ -88,6 +89,8 @@ def method_parameters(model: BasePUClassifier, where: str) -> dict[str, Any]:
         columns = parameters.get(name)
         if columns is not None and not isinstance(columns, list | tuple | np.ndarray):
             parameters[name] = list(columns)
+    if "prior" in parameters:
+        parameters["prior"] = describe_prior(parameters["prior"])
     return dict(parameters)
 
 
@@ -104,6 +107,8 @@ def make_method(made: type[BasePUClassifier], parameters: dict[str, Any]) -> Bas
         # y and e were linear before it had learners.
         parameters = {"learners": "linear", **parameters}
     inner = {name: _build_inner(parameters[name]) for name in _INNER if name in parameters}
+    if "prior" in parameters:
+        inner["prior"] = build_prior(parameters["prior"])
     return made(**{**parameters, **inner})
 
 

@@ -15,22 +15,21 @@ from propense._steps.readings import ScorePredictor
 from propense._steps.source_looks import AnyLabelPredictor
 from propense.errors import ModelFileError
 from propense.estimators._description import Check, is_array
-from propense.model_files.checks import LARGEST, is_real
+from propense.model_files.checks import LARGEST
 from propense.model_files.foreign import build_inner, describe_inner
+from propense.model_files.known_priors import SHIFTS, build_shifts, describe_shifts
 from propense.model_files.label_scores import build_score, build_split, describe_score, describe_split
 from propense.model_files.preparations import build_preparation, describe_preparation
 
 __all__ = ["OPTIONAL", "PREDICTORS", "build_predictors", "describe_predictors"]
 
-# The facts of the two predictors, and what they may share: a label score, and how far y was moved to a known prior, in
-# use and in each reading.
+# The facts of the two predictors, and what they may share: a label score, and how far y was moved to a known prior.
 PREDICTORS = ("posterior", "propensity")
 OPTIONAL: dict[str, Check] = {
     "score": lambda value, p: isinstance(value, dict),
     "split": lambda value, p: isinstance(value, dict),
     "own": lambda value, p: isinstance(value, dict),
-    "shift": is_real,
-    "moves": lambda value, p: isinstance(value, tuple) and all(is_real(each, p) for each in value),
+    **SHIFTS,
 }
 # What stands for a predictor that follows the label score.
 _SCORED = {"of": "score"}
@@ -46,9 +45,7 @@ def describe_predictors(posterior: Predictor, propensity: Predictor, where: str)
         # The audit is described with the method.
         return describe_predictors(posterior.posterior, posterior.propensity, where)
     if isinstance(posterior, ShiftedPredictor):
-        facts["shift"] = posterior.shift
-        if posterior.moves:
-            facts["moves"] = posterior.moves
+        facts |= describe_shifts(posterior)
         both = posterior.posterior, posterior.propensity
     pair = dict(zip(PREDICTORS, both, strict=True))
     scored = [each for each in pair.values() if isinstance(each, ScorePredictor)]
@@ -98,15 +95,12 @@ def build_predictors(
         for name in PREDICTORS
     ]
     if "shift" in facts:
-        shift, moves = float(facts["shift"]), tuple(map(float, facts.get("moves", ())))
-        if len(moves) != (1 + len(split.readings) if len(scored) == 2 else 0) or (moves and moves[-1] != shift):
-            raise ModelFileError(f"{what} does not say how far each reading was moved to the known prior")
-        return (
-            ShiftedPredictor(pair[0], pair[1], shift, True, moves),
-            ShiftedPredictor(pair[0], pair[1], shift, False, moves),
-        )
-    if "moves" in facts:
-        raise ModelFileError(f"{what} has readings that were moved, but no known prior")
+        readings = 1 + len(split.readings) if len(scored) == 2 else 0
+        shift, moves, groups = build_shifts(facts, p, readings, what)
+        y, e = (ShiftedPredictor(pair[0], pair[1], shift, of_class, moves, groups) for of_class in (True, False))
+        return y, e
+    if "moves" in facts or "groups" in facts:
+        raise ModelFileError(f"{what} has readings or groups that were moved, but no known prior")
     return pair[0], pair[1]
 
 
