@@ -184,6 +184,18 @@ def test_what_is_known_reaches_the_method(folder, tmp_path):
     assert [names[j] for j in estimator.propensity_features] == ["sex=m"]
 
 
+def test_columns_of_labelling_are_suggested_until_some_are_named(clinic, tmp_path):
+    csv.write_csv(
+        clinic.rename_columns([{"sex": "clinic"}.get(name, name) for name in clinic.column_names]), tmp_path / "t.csv"
+    )
+    status, out, err = call("fit", tmp_path / "t.csv", *FIT, "--no-scar-test")
+    assert (status, err) == (0, "")
+    assert "may say who gets labelled rather than who is positive: clinic (place)." in out
+    assert "If you agree: --propensity-features clinic\n" in out
+    _, out, _ = call("fit", tmp_path / "t.csv", *FIT, "--no-scar-test", "--propensity-features", "clinic")
+    assert "If you agree" not in out
+
+
 def test_a_model_file_is_inspected(folder):
     status, out, _ = call("inspect", folder / "m.propense")
     assert status == 0

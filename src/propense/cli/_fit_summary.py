@@ -5,7 +5,7 @@ from rich.text import Text
 
 from propense.cli._console import Console
 from propense.cli._printing import harmless, say
-from propense.tables import Group, Grouping, ReviewList, TableFit, describe_groups, describe_learning
+from propense.tables import Group, Grouping, ReviewList, TableFit, describe_groups, describe_learning, suggest_columns
 
 __all__ = ["show_fit"]
 
@@ -28,6 +28,8 @@ def show_fit(found: TableFit, name: str, listed: ReviewList | None = None) -> No
     console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_), soft_wrap=True)
     say(*describe_groups(found))
     say(*describe_learning(found))
+    if (suggestion := suggest_columns(found)) is not None:
+        say(str(suggestion))
     if found.scar is not None:
         say(f"Labels at random? {found.scar} {found.scar.rows:,} rows were tested.")
     for note in found.notes:

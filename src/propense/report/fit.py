@@ -25,6 +25,7 @@ from propense.tables import (
     describe_groups,
     describe_learning,
     list_rows,
+    suggest_columns,
     summarise_estimator,
 )
 from propense.tables.model import review_order
@@ -105,7 +106,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
     low, high = (np.nan, np.nan) if ends is None else (max(n * share, labelled) for share in ends)
     given = ", kept to the share of positives that was given"
     review, review_words, hits = _review(found)
-    path = RiskPathDisplay(estimator.risk_path_)
+    path, suggestion = RiskPathDisplay(estimator.risk_path_), suggest_columns(found)
     return FitReport(
         title=title,
         method=type(estimator).__name__,
@@ -125,7 +126,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
         about_groups=" ".join(describe_groups(found)),
         group_ranges=found.scores.hidden_range is not None,
         drawings=_drawings(found),
-        learned=describe_learning(found),
+        learned=[*describe_learning(found), *([] if suggestion is None else [str(suggestion)])],
         at_random="" if found.scar is None else f"{found.scar} {found.scar.rows:,} rows were tested.",
         simulations=None if found.scar is None else to_svg("Simulated and observed labels", ScarDisplay(found.scar)),
         groups=_groups(found),

@@ -13,6 +13,7 @@ from propense.tables.promise import Promise
 from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
+from propense.tables.suggest import Suggestion, suggest_columns
 
 __all__ = [
     "Column",
@@ -26,6 +27,7 @@ __all__ = [
     "Schema",
     "Scored",
     "Scores",
+    "Suggestion",
     "TableFile",
     "TableFit",
     "TableFolder",
@@ -38,6 +40,7 @@ __all__ = [
     "fit_table",
     "list_rows",
     "score_file",
+    "suggest_columns",
     "summarise_estimator",
     "write_list",
 ]

@@ -1,0 +1,128 @@
+"""Columns to consider as those of labelling: by their names, if they move the labels. Never chosen, only suggested."""
+
+import re
+import shlex
+from dataclasses import dataclass
+
+import numpy as np
+
+from propense._designs import as_design
+from propense._diagnostics.fit_statistics import p_by_chance
+from propense._diagnostics.named_columns import label_designs, label_gain
+from propense._inputs.sample import Sample
+from propense.tables.fit import TableFit
+
+__all__ = ["LOOKED_AT", "Suggestion", "suggest_columns"]
+
+# Words that speak of being looked at rather than of being positive, by what they speak of. The likelihood of the labels
+# must not choose: on health surveys it preferred columns that made the answer worse (benchmarks/natural.py --columns).
+LOOKED_AT = {
+    "contact with those who look": (
+        "visit visits visited appointment appointments consultation consultations encounter encounters contact "
+        "contacts call calls referral referrals referred hospital hospitals hospitalised hospitalized admission "
+        "admissions doctor gp physician screening screenings screened examined checkup checkups audited inspected "
+        "inspections"
+    ),
+    "access": "access insured insurance insurer coverage distance travel",
+    "place": (
+        "centre center clinic site region district county province country postcode zip branch office ward department "
+        "store"
+    ),
+    "time": "year month week weekday quarter season cycle wave period",
+    "who looked, or where it was seen": (
+        "source auditor inspector reviewer annotator rater moderator officer operator handler investigator registry "
+        "channel device queue"
+    ),
+    "exposure": "views impressions followers reads traffic",
+}
+_WORDS = {word: about for about, words in LOOKED_AT.items() for word in words.split()}
+# A year of birth is an age.
+_OTHERWISE = {"birth", "born", "birthday", "death", "died"}
+# A column must move the labels, given the others, at this level: several are tested, and few should be named in vain.
+_LEVEL = 0.01
+# Rows that are tested, and columns that are named.
+_ROWS, _MOST = 20_000, 8
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Columns that may say who gets labelled rather than who is positive; ``str()`` says so.
+
+    Attributes
+    ----------
+    columns : list of str
+    reasons : list of str
+        What the name of each speaks of.
+    from_table : bool
+        Whether the fit was of a table, for which the command line has an option.
+    """
+
+    columns: list[str]
+    reasons: list[str]
+    from_table: bool = True
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{name} ({reason})" for name, reason in zip(self.columns, self.reasons, strict=True))
+        return (
+            f"Columns that may say who gets labelled rather than who is positive: {named}. Their names suggest it, and "
+            f"they move the labels; whether it is so, only you can know. If you agree: {self._option()}"
+        )
+
+    def _option(self) -> str:
+        if not self.from_table:
+            return f"propensity_features={self.columns!r}"
+        if any("," in name for name in self.columns):
+            return " ".join(f"--propensity-features {shlex.quote(name)}" for name in self.columns)
+        return f"--propensity-features {shlex.quote(','.join(self.columns))}"
+
+
+def suggest_columns(found: TableFit) -> Suggestion | None:
+    """Columns to consider as ``propensity_features``, with the reason; None if there are none, or columns were named.
+
+    Parameters
+    ----------
+    found : TableFit
+
+    Returns
+    -------
+    Suggestion or None
+        Columns whose names speak of being looked at (`LOOKED_AT`) and that move the labels, given the other columns
+        (likelihood-ratio test at level .01, on at most 20 000 rows). The labels alone cannot choose such columns, so
+        this is a question to the reader.
+    """
+    asked = found.estimator.get_params(deep=False)
+    # A method without such columns cannot use them either.
+    if any(asked.get(kind, ()) is not None for kind in ("class_features", "propensity_features")):
+        return None
+    about = {j: _spoken_of(name) for j, name in enumerate(found.schema.names)}
+    places = [j for j, reason in about.items() if reason and _moves_labels(found, j)]
+    if not places or len(places) == len(about):
+        return None
+    places = places[:_MOST]
+    names = [found.schema.names[j] for j in places]
+    return Suggestion(names, [about[j] for j in places], found.model is not None)
+
+
+def _spoken_of(name: str) -> str:
+    """What the first word that speaks of being looked at speaks of; empty if there is none."""
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
+    if _OTHERWISE.intersection(words):
+        return ""
+    return next((_WORDS[word] for word in words if word in _WORDS), "")
+
+
+def _moves_labels(found: TableFit, column: int) -> bool:
+    """Whether a column moves the labels, given the others."""
+    rows = np.arange(len(found.labelled))
+    if len(rows) > _ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _ROWS, replace=False))
+    s = found.labelled[rows]
+    if s.all() or not s.any():
+        return False
+    levels = found.schema.level_counts
+    sample = Sample(as_design(found.matrix[rows]), s, None, None, None, np.array([column]), levels=levels)
+    designs = label_designs(sample)
+    # With more coefficients than labels the ratio means nothing.
+    if not 0 < designs.complete.shape[1] <= s.sum():
+        return False
+    return designs.added > 0 and p_by_chance(label_gain(sample, designs), designs.added) < _LEVEL
