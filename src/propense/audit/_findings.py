@@ -273,7 +273,7 @@ class Findings:
         inside = answered & rows[draw.rows]
         if not inside.any():
             return None
-        rate = smooth_rates(*_sums(draw.stratum[answered], strata, audit.verdict[answered]))
+        rate, near = smooth_rates(*_sums(draw.stratum[answered], strata, audit.verdict[answered]))
         among = rows[order]
         size, mean = _sums(stratum[among], strata, self.chances[order[among]])
         verdict, chance = audit.verdict[inside], self.chances[draw.rows[inside]]
@@ -284,6 +284,7 @@ class Findings:
         _, total, mean, rates = _sums(cell, len(has), *(x[filled] for x in (size, mean, rate * size)))
         checked, positive, sampled = checked[has], positive[has], sampled[has]
         unseen = np.where(total > 1, (total - checked) / np.maximum(total - 1.0, 1.0), 0.0)
+        unseen /= 1.0 - np.maximum(1.0 / near[has] - 1.0 / checked.sum(), 0.0)
         ahead = self._tuned[0] * (mean / total - sampled / checked)
         known = self.known[rows & ~self.labelled]
         before = self.known[draw.known][rows[draw.known]]

@@ -27,8 +27,6 @@ __all__ = ["Part", "join", "ratio_interval", "smooth_rates", "total_interval"]
 _FAR = 20.0
 # Rates are means over this many verdicts on either side along the list, and one more at the rate of all.
 _REACH = 10
-# Ratios closer to 0 or 1 are not told apart from them.
-_CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,8 @@ class Part:
     ahead : ndarray of shape (n_cells,)
         λ·d.
     unseen : ndarray of shape (n_cells,)
-        The factor of the variance by which a sample without replacement from few rows is surer.
+        A factor of the variance: below 1 if many of a cell's rows are checked, and 0 if all are; above 1 if its rate
+        rests on fewer verdicts than the part has, with which rates seem to differ more between cells than they do.
     rate : ndarray of shape (n_cells,)
         The smoothed rate of positives, above 0 and below 1.
     offset : float
@@ -77,14 +76,6 @@ class Part:
         """The total if the rates are moved."""
         return self.offset + float(self.stands_for @ self.moved(step))
 
-    def step_to(self, total: float) -> float:
-        """The step that brings the rates to a total."""
-        if total <= self.at(-_FAR):
-            return -_FAR
-        if total >= self.at(_FAR):
-            return _FAR
-        return float(brentq(lambda step: self.at(step) - total, -_FAR, _FAR, xtol=1e-9))
-
     def variance(self, step: float) -> float:
         """The variance of the estimate if the rates are moved."""
         rate = self.moved(step)
@@ -107,14 +98,14 @@ def join(parts: Sequence[Part], shares: Sequence[float]) -> Part:
     )
 
 
-def smooth_rates(checked: Vector, positive: Vector) -> Vector:
-    """The rate of positives in each cell, from the verdicts near it along the list."""
+def smooth_rates(checked: Vector, positive: Vector) -> tuple[Vector, Vector]:
+    """The rate of positives in each cell, from the verdicts near it along the list, and how many these are."""
     ends, found = np.concatenate([[0.0], np.cumsum(checked)]), np.concatenate([[0.0], np.cumsum(positive)])
     middle = (ends[1:] + ends[:-1]) / 2
     first = np.maximum(np.searchsorted(ends, middle - _REACH, "right") - 1, 0)
     last = np.maximum(np.minimum(np.searchsorted(ends, middle + _REACH), len(checked)), first + 1)
-    overall = (found[-1] + 0.5) / (ends[-1] + 1.0)
-    return np.asarray((found[last] - found[first] + overall) / (ends[last] - ends[first] + 1.0))
+    overall, near = (found[-1] + 0.5) / (ends[-1] + 1.0), ends[last] - ends[first] + 1.0
+    return np.asarray((found[last] - found[first] + overall) / near), near
 
 
 def total_interval(part: Part, z: float, factor: float) -> tuple[float, float, float]:
@@ -137,23 +128,24 @@ def total_interval(part: Part, z: float, factor: float) -> tuple[float, float, f
 def ratio_interval(inside: Part, outside: Part, z: float, factor: float) -> tuple[float, float, float]:
     """The share of two parts' positives that are inside the first, with its interval; NaN and 0 to 1 if none is found.
 
-    A share r is not refuted if (1 − r)·A − r·B is as near to 0 as its variance at r allows, for the estimates A and B.
+    A share r is not refuted if 0 is within the interval of (1 − r)·A − r·B, for the estimates A and B. Its ends are as
+    far away as those of A and B are, added like independent errors (Zou and Donner, 2008).
     """
-    a, b = inside.total(), outside.total()
-    both = a + b
-    if both <= 0.0:
+    (a, a_low, a_high), (b, b_low, b_high) = (total_interval(part, z, factor) for part in (inside, outside))
+    if a + b <= 0.0:
         return math.nan, 0.0, 1.0
 
-    def excess(ratio: float, side: float) -> float:
-        spread = (1.0 - ratio) ** 2 * inside.variance(inside.step_to(ratio * both))
-        spread += ratio**2 * outside.variance(outside.step_to((1.0 - ratio) * both))
-        return (1.0 - ratio) * a - ratio * b - side * z * math.sqrt(factor * spread)
+    def low_end(ratio: float) -> float:
+        return (1.0 - ratio) * a - ratio * b - math.hypot((1.0 - ratio) * (a - a_low), ratio * (b_high - b))
 
-    found, low, high = a / both, 0.0, 1.0
-    if a > 0.0 and excess(_CLOSE, 1.0) > 0.0:
-        low = brentq(excess, _CLOSE, found, (1.0,)) if excess(found, 1.0) < 0.0 else found
-    if b > 0.0 and excess(1.0 - _CLOSE, -1.0) < 0.0:
-        high = brentq(excess, found, 1.0 - _CLOSE, (-1.0,)) if excess(found, -1.0) > 0.0 else found
+    def high_end(ratio: float) -> float:
+        return (1.0 - ratio) * a - ratio * b + math.hypot((1.0 - ratio) * (a_high - a), ratio * (b - b_low))
+
+    found, low, high = a / (a + b), 0.0, 1.0
+    if low_end(0.0) > 0.0:
+        low = brentq(low_end, 0.0, found) if low_end(found) < 0.0 else found
+    if high_end(1.0) < 0.0:
+        high = brentq(high_end, found, 1.0) if high_end(found) > 0.0 else found
     # What is known for certain.
     return found, max(low, _part_of(inside.least, outside.most)), min(high, _part_of(inside.most, outside.least))
 
