@@ -4,7 +4,6 @@ import pytest
 from propense._maths.double_logistic import (
     class_given_label,
     class_log_odds_shift,
-    correct_hidden,
     cross_curvature,
     halfway_to_certain,
     hidden_log_odds,
@@ -13,6 +12,7 @@ from propense._maths.double_logistic import (
     joint_loss,
     joint_slope,
     label_log_odds,
+    replace_hidden,
 )
 from propense._maths.formulas import PAIR, QUICK_PAIR
 from propense._maths.logistic import sigmoid
@@ -133,18 +133,18 @@ def test_the_quick_formula_is_the_formula(labelled):
             np.testing.assert_allclose(quick, plain, rtol=rtol, atol=0.0 if size > 100 else 1e-15)
 
 
-def test_a_correction_by_nothing_changes_nothing_to_800():
-    a, b = correct_hidden(A, B, 0.0, 1.0)
+def test_h_replaced_by_itself_changes_nothing_to_800():
+    a, b = replace_hidden(A, B, hidden_log_odds(A, B))
     np.testing.assert_allclose(a, A, rtol=1e-12, atol=1e-12)
     # e is 1 or 0 to every digit where the rest cannot be told from it.
     np.testing.assert_allclose(sigmoid(b), sigmoid(B), rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize(("level", "slope"), [(-3.0, 1.0), (2.0, 0.5), (0.0, 0.0), (-40.0, 3.0)])
-def test_a_correction_changes_h_and_leaves_the_chance_of_a_label(level, slope):
+def test_h_is_replaced_and_the_chance_of_a_label_stays(level, slope):
     near = (np.abs(A) < 25) & (np.abs(B) < 25)
-    a, b = correct_hidden(A[near], B[near], level, slope)
     wanted = level + slope * hidden_log_odds(A[near], B[near])
+    a, b = replace_hidden(A[near], B[near], wanted)
     np.testing.assert_allclose(hidden_log_odds(a, b), wanted, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(label_log_odds(a, b), label_log_odds(A[near], B[near]), rtol=1e-9, atol=1e-9)
     # y′ = s + (1 − s)h′, in 80-bit floats.
@@ -154,12 +154,10 @@ def test_a_correction_changes_h_and_leaves_the_chance_of_a_label(level, slope):
     np.testing.assert_allclose(sigmoid(b), (s / (s + (1 - s) * h)).astype(float), rtol=1e-9)
 
 
-def test_a_correction_is_a_number_where_every_positive_is_labelled():
-    """e = 1: no unlabelled row is positive, whatever the audit says of others."""
-    for slope in (0.5, 1.0, 2.0):
-        a, b = correct_hidden(GRID, np.full(GRID.shape, np.inf), -1.0, slope)
-        np.testing.assert_allclose(a, GRID, rtol=1e-12)
-        np.testing.assert_array_equal(sigmoid(b), 1.0)
-    assert np.isfinite(correct_hidden(GRID, np.full(GRID.shape, np.inf), -1.0, 0.0)).all()
-    for level in (-1.0, 0.0, 1.0):
-        assert np.isfinite(correct_hidden(A, B, level, 0.7)).all()
+def test_h_replaced_is_a_number_where_every_positive_is_labelled():
+    for u in (-1e6, -3.0, 1e6):
+        assert np.isfinite(replace_hidden(A, B, np.full(A.shape, u))).all()
+        assert np.isfinite(replace_hidden(GRID, np.full(GRID.shape, np.inf), np.full(GRID.shape, u))).all()
+    a, b = replace_hidden(GRID, np.full(GRID.shape, np.inf), np.full(GRID.shape, -1e6))
+    np.testing.assert_allclose(a, GRID, rtol=1e-12)
+    np.testing.assert_array_equal(sigmoid(b), 1.0)

@@ -27,10 +27,18 @@ FACTS = Audited(
     low=0.3,
     high=0.5,
     confidence=0.95,
-    level=-0.7,
-    slope=0.8,
-    covariance=(0.09, 0.01, 0.04),
+    along="hidden",
+    knots=(-4.0, 0.0, 3.0),
+    values=(-2.0, -0.5, 0.5),
+    covariance=((0.4, 0.1, 0.0), (0.1, 0.3, -0.1), (0.0, -0.1, 0.2)),
 )
+
+
+def corrected_h(h, along=None):
+    """The correction, by NumPy's own interpolation."""
+    with np.errstate(divide="ignore"):
+        t = logit(h)
+    return expit(t + np.interp(t if along is None else along, FACTS.knots, FACTS.values))
 
 
 @pytest.fixture
@@ -47,8 +55,7 @@ def test_the_audit_changes_h_and_not_the_chance_of_a_label(method, problem, tmp_
     y, e, h = model.predict_proba(X)[:, 1], model.predict_propensity(X), model.predict_hidden(X)
     new_y, new_e, new_h = corrected.predict_proba(X)[:, 1], corrected.predict_propensity(X), corrected.predict_hidden(X)
     np.testing.assert_allclose(new_y * new_e, y * e, rtol=1e-9)
-    with np.errstate(divide="ignore"):
-        np.testing.assert_allclose(new_h, expit(-0.7 + 0.8 * logit(h)), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(new_h, corrected_h(h), rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(new_y, y * e + (1 - y * e) * new_h, rtol=1e-9)
     assert (corrected.prior_, corrected.label_frequency_, corrected.audit_) == (0.4, 0.6, FACTS)
     assert not hasattr(model, "audit_")
@@ -60,24 +67,32 @@ def test_the_audit_changes_h_and_not_the_chance_of_a_label(method, problem, tmp_
         assert getattr(again, name)(X).tobytes() == getattr(corrected, name)(X).tobytes()
     assert (again.audit_, again.prior_) == (FACTS, 0.4)
     # A second correction replaces the first, and a new fit forgets it.
-    twice = with_audit(again, replace(FACTS, level=0.0, slope=1.0), 0.6)
+    twice = with_audit(again, replace(FACTS, values=(0.0, 0.0, 0.0)), 0.6)
     np.testing.assert_allclose(twice.predict_hidden(X), h, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(without_audit(twice).predict_hidden(X), h)
     assert not hasattr(fit(twice, X, s), "audit_")
     assert not hasattr(clone(corrected), "audit_")
 
 
-def test_the_range_is_that_of_the_level_and_slope(rng, problem):
-    """Against draws from their distribution."""
+def test_the_correction_may_follow_the_log_odds_of_y(problem):
+    X, s = problem
+    model = PUClassifier(learners="linear", random_state=0).fit(X, s)
+    corrected = with_audit(model, replace(FACTS, along="posterior"), 0.6)
+    wanted = corrected_h(model.predict_hidden(X), logit(model.predict_proba(X)[:, 1]))
+    np.testing.assert_allclose(corrected.predict_hidden(X), wanted, rtol=1e-6)
+
+
+def test_the_range_is_that_of_the_curve(rng, problem):
+    """Against draws from its distribution."""
     X, s = problem
     model = PUClassifier(learners="linear", random_state=0).fit(X, s)
     with pytest.raises(InvalidOption, match="gives no range"):
         model.predict_hidden_range(X)
     low, high = with_audit(model, FACTS, 0.6).predict_hidden_range(X).T
-    one, both, other = FACTS.covariance
-    drawn = rng.multivariate_normal([FACTS.level, FACTS.slope], [[one, both], [both, other]], size=20_000)
     t = logit(model.predict_hidden(X))
-    ends = np.quantile(drawn[:, :1] + drawn[:, 1:] * t, [0.025, 0.975], axis=0)
+    drawn = rng.multivariate_normal(FACTS.values, FACTS.covariance, size=20_000)
+    curves = np.array([t + np.interp(t, FACTS.knots, values) for values in drawn])
+    ends = np.quantile(curves, [0.025, 0.975], axis=0)
     np.testing.assert_allclose([logit(low), logit(high)], ends, atol=0.05, rtol=0.05)
 
 
@@ -85,7 +100,7 @@ def test_what_it_says_of_the_rows_of_fit_is_corrected_too(problem):
     X, s = problem
     model = PUClassifier(learners=[LogisticRegression()], random_state=0).fit(X, s)
     corrected = with_audit(model, FACTS, 0.6)
-    np.testing.assert_allclose(corrected.oof_hidden_, expit(-0.7 + 0.8 * logit(model.oof_hidden_)), rtol=1e-6)
+    np.testing.assert_allclose(corrected.oof_hidden_, corrected_h(model.oof_hidden_), rtol=1e-6)
     inside = (corrected.oof_hidden_range_[:, 0] < corrected.oof_hidden_) & (
         corrected.oof_hidden_ < corrected.oof_hidden_range_[:, 1]
     )
@@ -113,13 +128,17 @@ def test_a_method_without_a_range_says_how_to_get_one(problem):
         ("prior", 1.5),
         ("prior", "0.5"),
         ("confidence", float("nan")),
-        ("level", float("inf")),
-        ("slope", -0.5),
-        ("slope", 1e9),
-        ("covariance", (1.0, 0.0)),
-        ("covariance", (1.0, 5.0, 1.0)),
-        ("covariance", (-1.0, 0.0, 1.0)),
-        ("covariance", [1.0, 0.0, 1.0]),
+        ("along", "x"),
+        ("knots", (-4.0, 3.0, 0.0)),
+        ("knots", ()),
+        ("knots", (-4.0, 0.0)),
+        ("values", (0.0, 0.0)),
+        ("values", (0.0, 0.0, float("inf"))),
+        ("values", [0.0, 0.0, 0.0]),
+        ("covariance", ((0.4,) * 3,) * 2),
+        ("covariance", ((0.4, 0.1, 0.0), (0.1, -0.3, -0.1), (0.0, -0.1, 0.2))),
+        ("covariance", ((0.4, 0.1, 0.0), (0.2, 0.3, -0.1), (0.0, -0.1, 0.2))),
+        ("covariance", ((0.4, 9.0, 0.0), (9.0, 0.3, -0.1), (0.0, -0.1, 0.2))),
     ],
 )
 def test_nonsense_is_no_audit(problem, name, value):

@@ -12,10 +12,8 @@ from propense._maths.arrays import Rows, Vector, by_block, namespace
 from propense._maths.logistic import log_odds_of_log, sigmoid, sigmoid_slope, softplus
 
 __all__ = [
-    "FARTHEST",
     "class_given_label",
     "class_log_odds_shift",
-    "correct_hidden",
     "cross_curvature",
     "halfway_to_certain",
     "hidden_log_odds",
@@ -27,13 +25,12 @@ __all__ = [
     "label_log_odds",
     "quick_curvatures",
     "quick_loss_slopes",
+    "replace_hidden",
     "shift_class",
 ]
 
 # If no log-odds are larger, products of their exponentials neither overflow nor underflow.
 _MODERATE = 100.0
-# Log-odds of h beyond this are as good as certain: −inf times a slope of 0 would not be a number.
-FARTHEST = 1e6
 
 
 @by_block
@@ -163,13 +160,11 @@ def shift_class(a: Rows, b: Rows, shift: float) -> tuple[Rows, Rows]:
     return moved, log_odds_of_log(label + softplus(-moved))
 
 
-def correct_hidden(a: Rows, b: Rows, level: float, slope: float) -> tuple[Rows, Rows]:
-    """The log-odds of y and e with h replaced by h′ = σ(level + slope·logit h), and s = y·e as it is.
+def replace_hidden(a: Rows, b: Rows, u: Rows) -> tuple[Rows, Rows]:
+    """The log-odds of y and e with h replaced by h′ = σ(u), and s = y·e as it is.
 
-    y′ = s + (1 − s)h′ and e′ = s/y′. With t = logit s and u = logit h′ the odds are y′/(1 − y′) = eᵗ(1 + eᵘ) + eᵘ and
+    y′ = s + (1 − s)h′ and e′ = s/y′. With t = logit s the odds are y′/(1 − y′) = eᵗ(1 + eᵘ) + eᵘ and
     e′/(1 − e′) = eᵗ(1 + e⁻ᵘ), sums of positive terms.
     """
-    xp = namespace(a)
     t = label_log_odds(a, b)
-    u = level + slope * xp.clip(hidden_log_odds(a, b), -FARTHEST, FARTHEST)
-    return xp.logaddexp(t + softplus(u), u), t + softplus(-u)
+    return namespace(a).logaddexp(t + softplus(u), u), t + softplus(-u)

@@ -1,17 +1,23 @@
 """y and e corrected by an audit: rows that people have checked say how likely unlabelled rows are to be positive."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from propense._designs import Design, Predictor
 from propense._maths.arrays import Rows, namespace
-from propense._maths.double_logistic import FARTHEST, correct_hidden, hidden_log_odds
+from propense._maths.double_logistic import hidden_log_odds, replace_hidden
+from propense._maths.hidden_curve import HiddenCurve
 
-__all__ = ["Audited", "CorrectedPredictor", "correct_pair", "corrected_range"]
+__all__ = ["Audited", "CorrectedPredictor", "correct_pair", "correct_rows"]
 
 # 95 % of a normal distribution are within this many standard deviations.
 _Z = 1.959963984540054
-_LARGEST = 1e6
+# Log-odds beyond this are as good as certain.
+_FARTHEST = 1e6
+_ALONG, _MOST_KNOTS = ("posterior", "hidden"), 100
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,12 @@ class Audited:
         The ends of the confidence interval of the share that the audit found.
     confidence : float
         The confidence of that interval.
-    level, slope : float
-        The correction: the log-odds of h(x) times ``slope``, plus ``level``.
-    covariance : tuple of float
-        The variance of the level, the covariance of level and slope, and the variance of the slope.
+    along : {"posterior", "hidden"}
+        What the correction follows: the log-odds of y(x) or of h(x).
+    knots, values : tuple of float
+        The correction: what is added to the log-odds of h(x) at each knot. It is straight in between.
+    covariance : tuple of tuple of float
+        How certain these values are.
     """
 
     verdicts: int
@@ -43,9 +51,15 @@ class Audited:
     low: float
     high: float
     confidence: float
-    level: float
-    slope: float
-    covariance: tuple[float, float, float]
+    along: str
+    knots: tuple[float, ...]
+    values: tuple[float, ...]
+    covariance: tuple[tuple[float, ...], ...]
+
+    @property
+    def curve(self) -> HiddenCurve:
+        """What is added to the log-odds of h."""
+        return HiddenCurve(*(np.array(each, dtype=np.float64) for each in (self.knots, self.values, self.covariance)))
 
     @staticmethod
     def is_valid(facts: Any) -> bool:
@@ -55,16 +69,19 @@ class Audited:
         counts = [facts[name] for name in ("verdicts", "positives", "negatives", "unsure")]
         if not all(type(each) is int and each >= 0 for each in counts) or counts[0] != sum(counts[1:]):
             return False
-        covariance = facts["covariance"]
-        if not isinstance(covariance, tuple) or len(covariance) != 3:
-            return False
         shares = [facts[name] for name in ("prior_before", "prior", "low", "high", "confidence")]
-        numbers = [*shares, facts["level"], facts["slope"], *covariance]
-        if not all(type(each) is float and abs(each) <= _LARGEST for each in numbers):
+        if not all(_is_number(each) and 0.0 <= each <= 1.0 for each in shares):
             return False
-        one, both, other = covariance
-        spread = one >= 0.0 and other >= 0.0 and both**2 <= one * other * (1.0 + 1e-6) + 1e-12
-        return spread and all(0.0 <= each <= 1.0 for each in shares) and facts["slope"] >= 0.0
+        knots, values, covariance = (facts[name] for name in ("knots", "values", "covariance"))
+        if not _are_numbers(knots) or not 1 <= len(knots) <= _MOST_KNOTS or facts["along"] not in _ALONG:
+            return False
+        rows = isinstance(covariance, tuple) and all(_are_numbers(each, len(knots)) for each in covariance)
+        if not rows or len(covariance) != len(knots) or not _are_numbers(values, len(knots)):
+            return False
+        matrix = np.array(covariance)
+        scale = max(float(np.abs(matrix).max()), 1e-12)
+        rising = all(one < other for one, other in itertools.pairwise(knots))
+        return rising and bool(np.allclose(matrix, matrix.T) and np.linalg.eigvalsh(matrix)[0] >= -1e-6 * scale)
 
     def __str__(self) -> str:
         checked = f"{self.verdicts:,} rows were checked: {self.positives:,} positive, {self.negatives:,} negative"
@@ -79,13 +96,12 @@ class CorrectedPredictor:
 
     posterior: Predictor
     propensity: Predictor
-    level: float
-    slope: float
+    facts: Audited
     of_class: bool
 
     def log_odds(self, design: Design) -> Rows:
-        pair = self.posterior.log_odds(design), self.propensity.log_odds(design)
-        return correct_hidden(*pair, self.level, self.slope)[0 if self.of_class else 1]
+        pair = correct_rows(self.posterior.log_odds(design), self.propensity.log_odds(design), self.facts)[:2]
+        return pair[0 if self.of_class else 1]
 
 
 def correct_pair(posterior: Predictor, propensity: Predictor, facts: Audited) -> tuple[Predictor, Predictor]:
@@ -93,19 +109,23 @@ def correct_pair(posterior: Predictor, propensity: Predictor, facts: Audited) ->
     pair = posterior, propensity
     if isinstance(posterior, CorrectedPredictor):
         pair = posterior.posterior, posterior.propensity
-    return (
-        CorrectedPredictor(*pair, facts.level, facts.slope, True),
-        CorrectedPredictor(*pair, facts.level, facts.slope, False),
-    )
+    return CorrectedPredictor(*pair, facts, True), CorrectedPredictor(*pair, facts, False)
 
 
-def corrected_range(a: Rows, b: Rows, facts: Audited) -> tuple[Rows, Rows]:
-    """The log-odds of the ends of the 95 % interval of the corrected h, from the log-odds of y and e before."""
-    xp = namespace(a)
-    t = xp.clip(hidden_log_odds(a, b), -FARTHEST, FARTHEST)
-    of_level, both, of_slope = facts.covariance
-    # Rounding may leave a variance just below 0.
-    variance = of_level + 2.0 * both * t + of_slope * t**2
-    far = _Z * xp.sqrt(xp.where(variance > 0.0, variance, 0.0))
-    middle = facts.level + facts.slope * t
-    return middle - far, middle + far
+def correct_rows(a: Rows, b: Rows, facts: Audited) -> tuple[Rows, Rows, tuple[Rows, Rows]]:
+    """The log-odds of y and e, corrected, and those of the ends of the 95 % interval of h."""
+    xp, curve = namespace(a), facts.curve
+    # Where every positive is labelled, no unlabelled row is: the log-odds of h are −inf.
+    hidden = xp.clip(hidden_log_odds(a, b), -_FARTHEST, _FARTHEST)
+    along = a if facts.along == "posterior" else hidden
+    middle, far = hidden + curve.of(along), _Z * curve.spread(along)
+    return (*replace_hidden(a, b, middle), (middle - far, middle + far))
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float and abs(value) <= _FARTHEST
+
+
+def _are_numbers(values: Any, count: int | None = None) -> bool:
+    """Whether these are finite numbers in a tuple, as many as given."""
+    return isinstance(values, tuple) and all(map(_is_number, values)) and count in (None, len(values))

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from propense.cli._audit import audit
 from propense.cli._datasets import datasets
 from propense.cli._printing import harmless
 from propense.cli._study import study
@@ -37,6 +38,7 @@ app = typer.Typer(
 
 for command in (fit, score, inspect, methods):
     app.command()(command)
+app.add_typer(audit, name="audit")
 app.add_typer(study, name="study")
 app.add_typer(datasets, name="datasets")
 

@@ -4,6 +4,7 @@ import os
 import sys
 import tomllib
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,20 @@ from propense.errors import InvalidOption
 if TYPE_CHECKING:
     from propense.tables import FitOptions, TableFit
 
-__all__ = ["fit", "inspect", "methods", "score"]
+__all__ = [
+    "Decimal",
+    "Defuse",
+    "Method",
+    "ModelFile",
+    "Table",
+    "find_method",
+    "fit",
+    "inspect",
+    "load_model",
+    "methods",
+    "score",
+    "split_names",
+]
 
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file.")]
 Tables = Annotated[
@@ -32,6 +46,9 @@ Defuse = Annotated[
         "--defuse",
         help="In the CSV file written, put ' before text that a spreadsheet would run as a formula (= + - @).",
     ),
+]
+Method = Annotated[
+    str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
 ]
 ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
 
@@ -143,7 +160,7 @@ def fit(
         from propense.report import check_extra
 
         check_extra()
-    kind, _ = _find_method(method)
+    kind, _ = find_method(method)
     if review is not None:
         if dask is not None:
             raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
@@ -156,8 +173,8 @@ def fit(
         categorical=categorical or [],
         method=method,
         decision=decision,
-        class_features=_names("--class-features", class_features, source.columns),
-        propensity_features=_names("--propensity-features", propensity_features, source.columns),
+        class_features=split_names("--class-features", class_features, source.columns),
+        propensity_features=split_names("--propensity-features", propensity_features, source.columns),
         learners=learners,
         prior=_prior(prior),
         jobs=jobs,
@@ -189,9 +206,7 @@ def score(
     ] = None,
     decimal: Decimal = None,
     defuse: Defuse = False,
-    method: Annotated[
-        str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
-    ] = None,
+    method: Method = None,
 ) -> None:
     """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -200,8 +215,8 @@ def score(
     from propense.tables import TableFile, score_file
 
     if method is not None:
-        _find_method(method)
-    fitted = _load(model)
+        find_method(method)
+    fitted = load_model(model)
     source = TableFile(table)
     keep_apart([table, model], {"--out": out})
     console = Console(stderr=True)
@@ -222,10 +237,15 @@ def score(
     say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
     if fitted.label.column not in source.columns:
         say(f"The table has no column {fitted.label.column!r}, so every row is treated as unlabelled.")
-    say(*_fitted_rows(fitted, done.fitted, done.held_out))
+    if not hasattr(fitted.estimator, "audit_"):
+        say(*_fitted_rows(fitted, done.fitted, done.held_out))
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
         say(f"Note: {words}. They are treated as its most frequent category.")
+    if (checked := done.known_positive + done.known_negative) > 0:
+        found = f"{done.known_positive:,} of them positive, {done.known_negative:,} negative"
+        listed = " They are not in the list: known positives need no review." if top is not None else ""
+        say(f"{checked:,} unlabelled rows have a verdict from the audit, {found}.{listed}")
     unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
     say(str(done.promise) if top is not None else done.promise.about(unlabelled))
     say(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
@@ -277,7 +297,7 @@ def _describe_method(name: str) -> list[str]:
     """What a method says about itself, in lines."""
     from propense.estimators._description import reference, summary
 
-    method, parameters = _find_method(name)
+    method, parameters = find_method(name)
     about, estimator = method.description, method(**parameters)
     facts = {
         "y and e are separated by": about.separates,
@@ -291,13 +311,13 @@ def _describe_method(name: str) -> list[str]:
     return "\n".join([f"{name} ({method.__name__}): {summary(method).replace('`', '')}", *lines]).splitlines()
 
 
-def _find_method(name: str) -> Any:
+def find_method(name: str) -> Any:
     """The method of a name; the module of a class of the user's own is looked for in this folder too."""
-    from propense.estimators import find_method
+    from propense.estimators import find_method as find
 
     if "." in name and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
-    return find_method(name)
+    return find(name)
 
 
 def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "TableFit"]:
@@ -335,7 +355,8 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
     return words
 
 
-def _load(path: Path) -> Any:
+def load_model(path: Path, notes: Callable[[str], None] = say) -> Any:
+    """The model of a table in a file; notes on it are printed."""
     from propense.model_files import load
     from propense.tables import TableModel
 
@@ -343,7 +364,7 @@ def _load(path: Path) -> Any:
         warnings.simplefilter("always")
         model = load(path)
     for each in caught:
-        say(f"Note: {each.message}")
+        notes(f"Note: {each.message}")
     if not isinstance(model, TableModel):
         raise InvalidOption(
             f"{path} holds a {type(model).__name__}, not a model of a table. Use a file written by propense fit."
@@ -366,7 +387,7 @@ def _fitted_rows(model: Any, count: int | None, held_out: int) -> list[str]:
     return lines
 
 
-def _names(option: str, given: list[str] | None, columns: list[str]) -> list[str] | None:
+def split_names(option: str, given: list[str] | None, columns: list[str]) -> list[str] | None:
     """Columns separated by commas; a column whose name contains a comma is one column."""
     if given is None:
         return None

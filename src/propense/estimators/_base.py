@@ -24,10 +24,10 @@ from propense._inputs.options import Choice, Option, check_options
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.arrays import Rows, library_of, namespace, to_host
-from propense._maths.double_logistic import correct_hidden, hidden_positive
+from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense._risks import PairRisk
-from propense._steps.corrected import Audited, CorrectedPredictor, corrected_range
+from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, OutOfFold, ProductPredictor
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
 from propense.estimators._description import Description
@@ -392,11 +392,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _log_odds_and_range(self, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
         """The log-odds of y and e, and those of the range of h if there is one; each predictor is asked once."""
+        a, b, ends = self._before_audit(design)
+        return correct_rows(a, b, self.audit_) if isinstance(self._posterior, CorrectedPredictor) else (a, b, ends)
+
+    def _before_audit(self, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
+        """The same before an audit corrected them."""
         y, e = self._posterior, self._propensity
-        if not isinstance(y, CorrectedPredictor):
-            return self._range_of(y, e, design)
-        a, b, _ = self._range_of(y.posterior, y.propensity, design)
-        return (*correct_hidden(a, b, y.level, y.slope), corrected_range(a, b, self.audit_))
+        return self._range_of(*((y.posterior, y.propensity) if isinstance(y, CorrectedPredictor) else (y, e)), design)
 
     def _range_of(self, y: Predictor, e: Predictor, design: Design) -> tuple[Rows, Rows, tuple[Rows, Rows] | None]:
         """The same of predictors that no audit has corrected."""

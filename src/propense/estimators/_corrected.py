@@ -5,9 +5,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from propense._maths.double_logistic import correct_hidden, hidden_positive
+from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import logit, sigmoid
-from propense._steps.corrected import Audited, CorrectedPredictor, correct_pair, corrected_range
+from propense._steps.corrected import Audited, CorrectedPredictor, correct_pair, correct_rows
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["with_audit", "without_audit"]
@@ -23,11 +23,10 @@ def with_audit(estimator: Estimator, facts: Audited, label_frequency: float) -> 
     corrected = without_audit(estimator)
     rows = [getattr(corrected, name, None) for name in ("oof_posterior_", "oof_propensity_")]
     if all(isinstance(each, np.ndarray) for each in rows):
-        before = logit(rows[0]), logit(rows[1])
-        a, b = correct_hidden(*before, facts.level, facts.slope)
+        a, b, ends = correct_rows(logit(rows[0]), logit(rows[1]), facts)
         corrected.oof_posterior_, corrected.oof_propensity_ = sigmoid(a), sigmoid(b)
         corrected.oof_hidden_ = hidden_positive(a, b)
-        corrected.oof_hidden_range_ = np.stack([sigmoid(each) for each in corrected_range(*before, facts)], axis=1)
+        corrected.oof_hidden_range_ = np.stack([sigmoid(each) for each in ends], axis=1)
     corrected._posterior, corrected._propensity = correct_pair(corrected._posterior, corrected._propensity, facts)
     corrected.prior_, corrected.label_frequency_ = facts.prior, label_frequency
     corrected.audit_ = facts

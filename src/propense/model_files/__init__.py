@@ -15,7 +15,7 @@ import sklearn
 from propense.errors import MissingExtra, ModelFileError
 from propense.model_files.container import ADVICE, FORMAT, from_bytes, read_file, to_bytes, write_file
 
-__all__ = ["inspect", "load", "save"]
+__all__ = ["inspect", "load", "save", "save_corrected"]
 
 
 def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
@@ -78,6 +78,46 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
             "about": _plain(about),
             "model": pack(describe_model(model), arrays),
         }
+        data = to_bytes(header, arrays)
+        # What could not be read back is not written.
+        contents = from_bytes(data, "it")
+        build_model(unpack(contents.header.get("model"), contents.arrays, contents.size), contents.size)
+    write_file(path, data)
+
+
+def save_corrected(model: Any, source: str | Path, path: str | Path) -> None:
+    """Save a model of a table that an audit has corrected, and that was loaded from a file.
+
+    Everything that the audit has not changed is taken from the file, byte by byte: the same audit of the same file
+    gives the same file. Its date is that of the model.
+
+    Parameters
+    ----------
+    model : TableModel
+        The corrected model.
+    source : str or Path
+        The file of the model before.
+    path : str or Path
+        The file to write. It is written whole or not at all, and replaces a file of that name.
+    """
+    from propense.model_files.codec import build_model
+    from propense.model_files.methods import describe_audit
+    from propense.model_files.table_models import describe_audits, table_parts
+    from propense.model_files.values import pack, unpack
+
+    path = Path(path)
+    before = from_bytes(read_file(Path(source)), str(source))
+    arrays: list[Any] = []
+    with _as_ours(f"{path} was not written"):
+        description = unpack(before.header.get("model"), before.arrays, before.size)
+        estimator = model.estimator
+        table_parts(description)[1]["fitted"] |= {
+            "audit_": describe_audit(estimator.audit_),
+            "prior_": float(estimator.prior_),
+            "label_frequency_": float(estimator.label_frequency_),
+        }
+        description |= describe_audits(model)
+        header = {**before.header, "model": pack(description, arrays)}
         data = to_bytes(header, arrays)
         # What could not be read back is not written.
         contents = from_bytes(data, "it")

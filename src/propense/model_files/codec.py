@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from propense._steps.corrected import Audited
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
 from propense.model_files import foreign, legacy
@@ -92,6 +93,7 @@ def summarise(description: Any) -> dict[str, Any]:
         shown = {name: _shown(each) for name, each in last["parameters"].items()}
         if "prior" in shown:
             shown["prior"] = build_prior(shown["prior"])
+        audit = last["fitted"].get("audit_")
         names = None if names is None else [str(name) for name in names]
     except (KeyError, TypeError, IndexError, StopIteration, ValueError, AttributeError):
         raise ModelFileError("it does not hold a model") from None
@@ -100,7 +102,8 @@ def summarise(description: Any) -> dict[str, Any]:
     if not (count is None or is_count(count, 0)) or not (names is None or len(names) == count):
         raise ModelFileError("it holds a model without features")
     facts = {"method": last["class"], "parameters": shown, "steps": steps, "doubts": doubts}
-    return {**facts, "n_features": count, "feature_names": names}
+    said = {} if audit is None or not Audited.is_valid(audit) else {"audit": str(Audited(**audit))}
+    return {**facts, **said, "n_features": count, "feature_names": names}
 
 
 def _shown(value: Any) -> Any:

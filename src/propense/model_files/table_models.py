@@ -12,8 +12,9 @@ from propense.model_files.checks import are_kinds
 from propense.model_files.preparations import build_preparation, describe_preparation
 from propense.tables import Column, Label, Schema, TableModel
 from propense.tables.fitted_rows import HeldOut
+from propense.tables.past_audits import PastDraw
 
-__all__ = ["TABLE", "build_table", "describe_table", "is_table", "table_parts"]
+__all__ = ["TABLE", "build_table", "describe_audits", "describe_table", "is_table", "table_parts"]
 
 TABLE = "TableModel"
 _KEYS = {"class", "label", "id", "columns", "preparation", "estimator"}
@@ -35,13 +36,14 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
         "estimator": describe(model.estimator, "the estimator of this TableModel"),
         "fitted_rows": model.fitted_rows,
         "held_out": _describe_scores(model),
+        **describe_audits(model),
     }
 
 
 def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> TableModel:
     """The model of its description."""
     preparation, estimator = table_parts(description)
-    keys = description.keys() - {"pipeline", "fitted_rows", "held_out"} | {"preparation", "estimator"}
+    keys = description.keys() - {"pipeline", "fitted_rows", "held_out", "audits"} | {"preparation", "estimator"}
     if keys != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
     if not (description["id"] is None or _is_text(description["id"])):
@@ -63,7 +65,8 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     if not isinstance(method, BasePUClassifier) or method.n_features_in_ != width:
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
     held = _build_scores(description.get("held_out"), description["id"], rows)
-    return TableModel(Label(*description["label"]), description["id"], schema, prepared, method, rows, held)
+    audits = _build_audits(description.get("audits", []))
+    return TableModel(Label(*description["label"]), description["id"], schema, prepared, method, rows, held, audits)
 
 
 def _describe_scores(model: TableModel) -> dict[str, Any] | None:
@@ -84,6 +87,25 @@ def _build_scores(facts: Any, id: str | None, fitted: Any) -> HeldOut | None:
     if log_odds.dtype != np.float32 or np.isnan(log_odds).any() or np.isinf(np.delete(log_odds, 1, axis=1)).any():
         raise ModelFileError("it holds a model of a table whose scores of the rows of fit are not numbers")
     return HeldOut(rows, log_odds)
+
+
+def describe_audits(model: TableModel) -> dict[str, Any]:
+    """The draws and verdicts that the model remembers; nothing if there are none."""
+    return {"audits": [vars(each).copy() for each in model.audits]} if model.audits else {}
+
+
+def _build_audits(facts: Any) -> tuple[PastDraw, ...]:
+    names = PastDraw.__dataclass_fields__.keys()
+    if not isinstance(facts, list) or not all(isinstance(each, dict) and each.keys() == names for each in facts):
+        raise ModelFileError("it holds a model of a table whose audits are not complete")
+    for each in facts:
+        arrays = [value for name, value in each.items() if name != "code"]
+        if not _is_text(each["code"]) or not all(is_array("i", None)(value, 0) for value in arrays):
+            raise ModelFileError("it holds a model of a table whose audits are not numbers")
+    past = tuple(PastDraw(**each) for each in facts)
+    if not all(each.is_valid() for each in past):
+        raise ModelFileError("it holds a model of a table whose audits do not add up")
+    return past
 
 
 def _are_hashes(rows: Any) -> bool:

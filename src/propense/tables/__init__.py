@@ -1,5 +1,6 @@
 """Tables: read and write files in batches, recognise the kinds of columns, fit a model and score rows with it."""
 
+from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audit, read_audit, write_audit
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
@@ -28,19 +29,25 @@ __all__ = [
     "Scored",
     "Scores",
     "Suggestion",
+    "TableAudit",
     "TableFile",
     "TableFit",
     "TableFolder",
     "TableModel",
     "TableWriter",
+    "Verdicts",
+    "correct_model",
     "describe_assumptions",
     "describe_groups",
     "describe_learning",
+    "draw_audit",
     "fit_folder",
     "fit_table",
     "list_rows",
+    "read_audit",
     "score_file",
     "suggest_columns",
     "summarise_estimator",
+    "write_audit",
     "write_list",
 ]

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
 from propense.tables.cells import as_levels, naming_the_column
 
-__all__ = ["Label", "read_label"]
+__all__ = ["PAIRS", "Label", "read_label"]
 
 # Pairs in which it is clear that the first value means labelled, in lower or upper case.
-_PAIRS = {
+PAIRS = {
     ("1", "0"),
     ("1", "-1"),
     ("true", "false"),
@@ -28,7 +28,7 @@ _PAIRS = {
     ("positive", "unlabelled"),
     ("positive", "unlabeled"),
 }
-_NEGATIVE = {negative for _, negative in _PAIRS}
+_NEGATIVE = {negative for _, negative in PAIRS}
 _SHOWN, _LONGEST = 4, 30
 
 
@@ -102,7 +102,7 @@ def _clear_one(values: list[str], place: str) -> str:
             )
         return values[0]
     for one, other in (values, values[::-1]):
-        if (one.lower(), other.lower()) in _PAIRS:
+        if (one.lower(), other.lower()) in PAIRS:
             return one
     raise InvalidLabels(
         f"{place} holds {_shown(values[0])} and {_shown(values[1])}. Pass the value that means labelled: "

@@ -1,6 +1,6 @@
 """A model of a table: what its columns are, how they become features, and the method fitted to them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,26 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sample import read_features
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
-from propense.estimators import PUClassifier
+from propense._steps.corrected import correct_rows
+from propense.estimators import Naive, PUClassifier
 from propense.estimators._base import BasePUClassifier
 from propense.tables.cells import row_ids
-from propense.tables.fitted_rows import HeldOut, hash_rows
+from propense.tables.fitted_rows import HeldOut, hash_ids, hash_rows
 from propense.tables.labels import Label
+from propense.tables.past_audits import PastDraw, answers
 from propense.tables.schema import Schema
+from propense.tables.verdicts import OPEN
 
-__all__ = ["ADDED", "Scores", "TableModel", "out_of_fold_scores", "prior_range", "review_order", "scores_of"]
+__all__ = [
+    "ADDED",
+    "Scores",
+    "TableModel",
+    "lists_by_class",
+    "out_of_fold_scores",
+    "prior_range",
+    "review_order",
+    "scores_of",
+]
 
 # The columns that scoring adds to a table.
 ADDED = ("posterior", "propensity", "hidden")
@@ -33,24 +45,26 @@ class Scores:
     posterior, propensity, hidden : ndarray of shape (n_rows,)
     hidden_range : ndarray of shape (n_rows, 2), or None
         The range of h(x), if the method gives one.
+    order : ndarray of shape (n_rows,), or None
+        What lists are ordered by, if an audit has corrected the model: what they were ordered by before.
     """
 
     posterior: NDArray[np.float64]
     propensity: NDArray[np.float64]
     hidden: NDArray[np.float64]
     hidden_range: NDArray[np.float64] | None = None
+    order: NDArray[np.float64] | None = None
 
     def replaced(self, rows: NDArray[np.bool_], others: "Scores") -> "Scores":
         """The scores, with those of some rows replaced."""
-        ends = self.hidden_range
-        if ends is not None:
-            ends = ends.copy()
-            # Where others have no range, there is none.
-            ends[rows] = np.nan if others.hidden_range is None else others.hidden_range
-        found = {name: getattr(self, name).copy() for name in ADDED}
-        for name, values in found.items():
-            values[rows] = getattr(others, name)
-        return Scores(**found, hidden_range=ends)
+        found: dict[str, Any] = {}
+        for name, mine in vars(self).items():
+            values, theirs = None if mine is None else mine.copy(), getattr(others, name)
+            if values is not None:
+                # Where others have no range, there is none.
+                values[rows] = np.nan if theirs is None else theirs
+            found[name] = values
+        return Scores(**found)
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,9 @@ class TableModel:
         Hashes of the ids of the rows of fit, sorted, or of their values if they have no ids; None if not remembered.
     held_out : HeldOut or None
         What models that have not seen them say of the rows of fit; None if the method has none, or if not remembered.
+        It is kept as it was before any audit.
+    audits : tuple of PastDraw
+        The rows that were drawn for audits, and their verdicts, the earliest first.
     """
 
     label: Label
@@ -82,6 +99,7 @@ class TableModel:
     estimator: BasePUClassifier
     fitted_rows: NDArray[np.int64] | None = None
     held_out: HeldOut | None = None
+    audits: tuple[PastDraw, ...] = ()
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
         """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""
@@ -107,7 +125,21 @@ class TableModel:
             return scores, np.zeros(table.num_rows, dtype=bool)
         ids = None if self.id is None else row_ids(table, self.id, where)
         here, log_odds = held.find(hash_rows(self.schema.encode(read), ids))
-        return scores.replaced(here, scores_of_log_odds(log_odds[:, 0], log_odds[:, 1], log_odds.T[2:])), here
+        a, b, *ends = log_odds.T
+        return scores.replaced(here, scores_of_log_odds(self.estimator, a, b, ends)), here
+
+    def verdicts(self, table: Any, read: Any, where: str, first_row: int = 0) -> NDArray[np.int8]:
+        """What audits say of the rows of a table that `schema.read` has made `read` of: 1, 0, or −1 if nothing."""
+        if not self.audits or not (self.id is None or self.id in table.schema.names):
+            return np.full(table.num_rows, OPEN, dtype=np.int8)
+        return answers(self.audits, self.audit_keys(table, read, where, first_row))
+
+    def audit_keys(self, table: Any, read: Any, where: str, first_row: int = 0) -> NDArray[np.int64]:
+        """Hashes by which audits remember rows: of their ids, or else of their numbers and values."""
+        if self.id is not None:
+            return hash_ids(row_ids(table, self.id, where))
+        numbers = np.array([str(row) for row in range(first_row + 1, first_row + table.num_rows + 1)], dtype=object)
+        return hash_rows(self.schema.encode(read), numbers)
 
     @property
     def feature_names(self) -> list[str]:
@@ -121,12 +153,20 @@ def scores_of(estimator: BasePUClassifier, features: Any) -> Scores:
     """y, e and h of rows that are features already."""
     # One look at the rows, where three predictions would take three.
     design = read_features(estimator, features)
-    a, b, ends = estimator._log_odds_and_range(design)
-    return scores_of_log_odds(a, b, () if ends is None else ends)
+    a, b, ends = estimator._before_audit(design)
+    return scores_of_log_odds(estimator, a, b, () if ends is None else ends)
 
 
-def scores_of_log_odds(a: Any, b: Any, ends: Any = ()) -> Scores:
-    """y, e and h from the log-odds of y and e, and the range of h from those of its ends, if there are any."""
+def scores_of_log_odds(estimator: BasePUClassifier, a: Any, b: Any, ends: Any = ()) -> Scores:
+    """y, e and h from the log-odds of y and e before any audit, and the range of h from those of its ends."""
+    before = _as_chances(a, b, ends)
+    facts = getattr(estimator, "audit_", None)
+    if facts is None:
+        return before
+    return replace(_as_chances(*correct_rows(a, b, facts)), order=review_order(estimator, before))
+
+
+def _as_chances(a: Any, b: Any, ends: Any) -> Scores:
     stacked = np.stack([sigmoid(each) for each in ends], axis=1) if len(ends) else None
     return Scores(sigmoid(a), sigmoid(b), hidden_positive(a, b), stacked)
 
@@ -143,6 +183,9 @@ def out_of_fold_scores(estimator: BasePUClassifier, count: int) -> Scores | None
 
 def prior_range(estimator: BasePUClassifier) -> tuple[float, float] | None:
     """The range of the share of positives, or what other assumptions would give; None if there is none."""
+    facts = getattr(estimator, "audit_", None)
+    if facts is not None:
+        return facts.low, facts.high
     found = getattr(estimator, "diagnosis_", None)
     if not isinstance(found, Diagnosis) or found.labelling == "complete":
         return None
@@ -152,11 +195,19 @@ def prior_range(estimator: BasePUClassifier) -> tuple[float, float] | None:
 
 
 def review_order(estimator: BasePUClassifier, scores: Scores) -> NDArray[np.float64]:
-    """What lists of rows to review are ordered by, the largest first.
+    """What lists of rows to review are ordered by, the largest first; an audit does not change it."""
+    if scores.order is not None:
+        return scores.order
+    return scores.posterior if lists_by_class(estimator) else scores.hidden
 
-    y where y and e both follow a label score: it finds more positives than h, which falls again where e is near 1. h in
-    all other methods, and where e has columns of its own: y does not say which positives are likely to be unlabelled.
+
+def lists_by_class(estimator: BasePUClassifier) -> bool:
+    """Whether lists are ordered by y, and not by h.
+
+    They are where y and e both follow a label score: y finds more positives than h, which falls again where e is near
+    1. In all other methods, and where e has columns of its own, y does not say which positives are likely to be
+    unlabelled. `Naive` has no h.
     """
     along = isinstance(estimator, PUClassifier) and not estimator._is_linear()
     named = getattr(estimator, "propensity_features", None)
-    return scores.posterior if along and (named is None or not len(named)) else scores.hidden
+    return isinstance(estimator, Naive) or (along and (named is None or not len(named)))

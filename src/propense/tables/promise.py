@@ -30,6 +30,7 @@ _COVERS = (
     "The range allows for other assumptions about the labelling, within limits, and for chance: the number found "
     "varies by itself."
 )
+_COVERS_AUDITED = "The range allows for chance: in the verdicts of the audit, and in the number found."
 # Eight of ten values of a normal distribution are within this many standard deviations.
 _EIGHT_OF_TEN = 1.28
 
@@ -48,6 +49,8 @@ class Promise:
         eight times in ten. NaN if the method gives no range.
     unpromised : str
         Why the numbers should not be relied on; empty if they may.
+    audited : bool
+        Whether an audit has corrected the chances.
     """
 
     rows: int
@@ -55,13 +58,14 @@ class Promise:
     low: float
     high: float
     unpromised: str = ""
+    audited: bool = False
 
     @classmethod
-    def of(cls, sums: NDArray[np.float64], unpromised: str = "") -> "Promise":
+    def of(cls, sums: NDArray[np.float64], unpromised: str = "", *, audited: bool = False) -> "Promise":
         """The promise for rows that `add_up` has added up."""
         rows, expected = sums[:2].tolist()
         low, high = likely_range(sums)
-        return cls(round(rows), expected, float(low), float(high), unpromised)
+        return cls(round(rows), expected, float(low), float(high), unpromised, audited)
 
     def __str__(self) -> str:
         return self.about("this row" if self.rows == 1 else f"these {self.rows:,} rows")
@@ -74,7 +78,7 @@ class Promise:
         words = f"Of {rows}, about {count} {'is' if count == '1' else 'are'} expected to be positive"
         if np.isnan(self.low):
             return f"{words}. The method gives no range."
-        return f"{words} ({self.low:,.0f} to {self.high:,.0f}). {_COVERS}"
+        return f"{words} ({self.low:,.0f} to {self.high:,.0f}). {_COVERS_AUDITED if self.audited else _COVERS}"
 
 
 def add_up(hidden: NDArray[np.float64], ends: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -91,5 +95,5 @@ def likely_range(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
 
 
 def too_little_learned(estimator: BasePUClassifier) -> bool:
-    """Whether a doubt of the fit says that no number should be promised."""
-    return any(doubt.kind in _DOUBTS for doubt in estimator.doubts_)
+    """Whether a doubt of the fit says that no number should be promised, and no audit has corrected the chances."""
+    return not hasattr(estimator, "audit_") and any(doubt.kind in _DOUBTS for doubt in estimator.doubts_)

@@ -20,6 +20,7 @@ from propense.tables.fitted_rows import are_among, hash_ids, hash_values
 from propense.tables.model import ADDED, Scores, TableModel, review_order
 from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
 from propense.tables.review import NO_LIST
+from propense.tables.verdicts import NO, OPEN, YES
 
 __all__ = ["Scored", "score_file"]
 
@@ -44,6 +45,8 @@ class Scored:
         known.
     held_out : int
         How many of these were scored by models that have not seen them. The scores of the others are too certain.
+    known_positive, known_negative : int
+        How many unlabelled rows an audit found to be positive, and negative. They are not listed.
     new_levels : dict of str to int
         By column, the number of cells with a category, or an empty cell, that did not occur in the fit. They are
         treated as the most frequent category.
@@ -58,6 +61,8 @@ class Scored:
     fitted: int | None
     new_levels: dict[str, int]
     held_out: int = 0
+    known_positive: int = 0
+    known_negative: int = 0
 
 
 def score_file(
@@ -98,7 +103,7 @@ def score_file(
     _check(model, source, out, top, decimal)
     start = time.perf_counter()
     rows = labelled = fitted = held_out = 0
-    positives = 0.0
+    positives, audited = 0.0, np.zeros(2, dtype=int)
     best = None if top is None else _Best(top)
     # Of the unlabelled rows that are written: what the promise needs, and how many have scores that are too certain.
     sums, used_listed = np.zeros(5), 0
@@ -120,17 +125,23 @@ def score_file(
                 scores, held = model.score_read(batch, read, str(source.path))
             _check_scores(scores, str(source.path), rows)
             known = _labelled(model, batch, str(source.path), rows)
+            said = np.where(known, OPEN, model.verdicts(batch, read, str(source.path), rows))
+            sure = said != OPEN
+            audited += np.array([(said == YES).sum(), (said == NO).sum()])
             scored = _with_scores(batch, scores)
             rows, labelled, fitted = rows + batch.num_rows, labelled + int(known.sum()), fitted + int(used.sum())
             held_out, used = held_out + int((used & held).sum()), used & ~held
-            positives += float(np.where(known, 1.0, scores.hidden).sum())
+            positives += float(np.where(known, 1.0, np.where(sure, said, scores.hidden)).sum())
             ends = np.full((batch.num_rows, 2), np.nan) if scores.hidden_range is None else scores.hidden_range
-            facts = np.column_stack([review_order(model.estimator, scores), scores.hidden, ends, used])
+            facts = np.column_stack([review_order(model.estimator, scores), scores.hidden, ends, used & ~sure])
             if best is None:
                 output.write(scored)
-                sums, used_listed = sums + _add_up(facts[~known]), used_listed + int(used[~known].sum())
+                # What an audit found is certain.
+                facts[sure, 1:4] = said[sure, np.newaxis]
+                sums, used_listed = sums + _add_up(facts[~known]), used_listed + int(facts[~known, -1].sum())
             else:
-                best.add(scored, facts, ~known, str(source.path))
+                # Rows with a verdict need no review.
+                best.add(scored, facts, ~known & ~sure, str(source.path))
             if progress:
                 progress(rows)
         if not rows:
@@ -143,11 +154,13 @@ def score_file(
         labelled=labelled,
         positives=positives,
         listed=rows if best is None else best.rows.num_rows,
-        promise=Promise.of(sums, _why_unpromised(model, used_listed)),
+        promise=Promise.of(sums, _why_unpromised(model, used_listed), audited=hasattr(model.estimator, "audit_")),
         fitted=fitted if _remembers(model, source.columns) else None,
         seconds=time.perf_counter() - start,
         new_levels=dict(new_levels),
         held_out=held_out,
+        known_positive=int(audited[0]),
+        known_negative=int(audited[1]),
     )
 
 
@@ -178,7 +191,8 @@ def _add_up(facts: NDArray[np.float64]) -> NDArray[np.float64]:
 def _why_unpromised(model: TableModel, used: int) -> str:
     if too_little_learned(model.estimator):
         return TOO_LITTLE
-    return f"{used:,} of them were used in the fit" if used else ""
+    # The chances of an audited model agree with verdicts on such rows.
+    return f"{used:,} of them were used in the fit" if used and not hasattr(model.estimator, "audit_") else ""
 
 
 def _remembers(model: TableModel, columns: list[str]) -> bool:

@@ -1,0 +1,99 @@
+"""What `propense audit read` prints: in words, or as JSON."""
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from propense.inference import Interval
+    from propense.tables import TableAudit, TableModel
+
+__all__ = ["as_json", "corrected_in_words", "in_words"]
+
+# Further verdicts that the advice looks at.
+_MORE = (50, 100, 200, 500, 1000)
+
+
+def in_words(found: "TableAudit") -> list[str]:
+    """What the verdicts say."""
+    verdicts, findings = found.verdicts, found.findings
+    answered = verdicts.positive + verdicts.negative
+    lines = [
+        f"{verdicts.drawn:,} rows were drawn: {verdicts.positive:,} positive, {verdicts.negative:,} negative, "
+        f"{verdicts.cannot_say:,} cannot say, {verdicts.open:,} open."
+    ]
+    if found.earlier:
+        lines.append("Verdicts that the model remembers from earlier audits are included.")
+    if found.missing:
+        lines.append(f"Note: {found.missing:,} rows that were drawn are in no file. They count as not checked.")
+    level = f"{100 * findings.confidence:g}%"
+    lines += [
+        f"Positive rows, of all rows: {_shares(findings.positives)}. In brackets: the {level} interval, which rests on "
+        "the draw and not on the model.",
+        _of_model(found),
+        f"Positive rows, of those without a label: {_shares(findings.hidden)}.",
+        f"Positives that are labelled: {_shares(findings.label_frequency)}.",
+    ]
+    if verdicts.cannot_say:
+        lines.append(
+            f"Rows of which nobody can say were taken to be like the others. If they were all negative, "
+            f"{found.if_all_no:.1%} of all rows would be positive; if they were all positive, {found.if_all_yes:.1%}."
+        )
+    lines.append("The list of rows to review, by its length: share of its rows that are positive; share of the hidden")
+    lines[-1] += " positives that it finds."
+    lines += [f"  first {each.length:,}: {_shares(each.precision)}; {_shares(each.recall)}" for each in found.lists]
+    width = 100 * (findings.positives.high - findings.positives.low)
+    advice = [f"{100 * wide:.1f} with {more:,} more" for more, wide in findings.advice(_MORE)]
+    words = f"The interval of the share of positives is {width:.1f} points wide after {answered:,} verdicts"
+    lines.append(f"{words}; about {', '.join(advice)}." if advice else f"{words}.")
+    return lines
+
+
+def corrected_in_words(model: "TableModel", found: "TableAudit", path: Path) -> list[str]:
+    """What the correction changed."""
+    facts = model.estimator.audit_
+    before, after = facts.prior_before, facts.prior
+    way = "fewer" if after < before else "more"
+    return [
+        f"The corrected model gives {after:.1%} positive rows instead of {before:.1%}: unlabelled rows are {way} often "
+        "positive than the model said. What the labels show, and the order of the list, stay as they are.",
+        f"Wrote {path}. It remembers the verdicts: audit draw does not draw these rows again, and score --top leaves "
+        "them out.",
+    ]
+
+
+def as_json(found: "TableAudit") -> str:
+    """One JSON object, without NaN."""
+    findings = found.findings
+    facts: dict[str, Any] = {
+        "verdicts": vars(found.verdicts),
+        "positives": _ends(findings.positives),
+        "hidden": _ends(findings.hidden),
+        "label_frequency": _ends(findings.label_frequency),
+        "list": [
+            {"length": each.length, "precision": _ends(each.precision), "recall": _ends(each.recall)}
+            for each in found.lists
+        ],
+        "cannot_say": {"positives_if_all_no": found.if_all_no, "positives_if_all_yes": found.if_all_yes},
+        "model": {"positives": found.model_share},
+        "advice": [{"more": more, "width": width} for more, width in findings.advice(_MORE)],
+        "confidence": findings.confidence,
+    }
+    return json.dumps(facts, allow_nan=False)
+
+
+def _of_model(found: "TableAudit") -> str:
+    share, ends = found.model_share, found.findings.positives
+    where = "inside" if ends.low <= share <= ends.high else "outside"
+    return f"The model alone said {share:.1%}, which is {where} the interval."
+
+
+def _shares(found: "Interval") -> str:
+    ends = f"{found.low:.1%} to {found.high:.1%}"
+    return f"not checked ({ends})" if math.isnan(found.estimate) else f"{found.estimate:.1%} ({ends})"
+
+
+def _ends(found: "Interval") -> dict[str, float | None]:
+    values = {name: float(getattr(found, name)) for name in ("estimate", "low", "high")}
+    return {name: None if math.isnan(value) else value for name, value in values.items()}

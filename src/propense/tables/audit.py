@@ -1,0 +1,386 @@
+"""Audits of a table: draw rows for people to check, read their verdicts, and correct the model by them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._files import write_atomically
+from propense._steps.corrected import Audited
+from propense.audit import Audit, Draw, Findings, ListFinding, draw, fit_curve, read
+from propense.errors import InvalidOption, InvalidTable
+from propense.estimators import Naive
+from propense.estimators._corrected import with_audit
+from propense.tables.audit_files import COLUMNS, ROW, Plan, Returned, make_file, read_file
+from propense.tables.audit_rows import AuditRows, read_rows
+from propense.tables.files import TableFile, TableWriter
+from propense.tables.model import ADDED, TableModel, lists_by_class
+from propense.tables.past_audits import PastDraw, answers
+from propense.tables.verdicts import NO, OPEN, UNSURE, YES, said
+
+__all__ = ["TableAudit", "Verdicts", "correct_model", "draw_audit", "read_audit", "write_audit"]
+
+# Columns that lists and scores add to a table: a reviewer who sees them is not blind.
+_TELLING = (*ADDED, "rank", "hidden_low", "hidden_high")
+# The longest list that is looked at, if there are so many rows.
+_LENGTHS = tuple(factor * 10**power for power in range(1, 8) for factor in (1, 2, 5) if factor * 10**power >= 50)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """How many rows were drawn, and what was said of them."""
+
+    drawn: int
+    positive: int
+    negative: int
+    cannot_say: int
+    open: int
+
+
+@dataclass(frozen=True)
+class TableAudit:
+    """What the verdicts on rows of a table say.
+
+    Attributes
+    ----------
+    findings : Findings
+        The estimates, with their intervals: ``positives``, ``hidden`` and ``label_frequency``.
+    verdicts : Verdicts
+    lists : list of ListFinding
+        How good the list of rows to review is, at several lengths.
+    model_share : float
+        The share of positives that the model alone gives.
+    if_all_no, if_all_yes : float
+        The estimated share of positives if every row of which nobody can say were negative, or positive.
+    rows : AuditRows
+        The rows of the table.
+    draws : tuple of PastDraw
+        What a model remembers of the draws, earlier ones included.
+    missing : int
+        How many rows were drawn and are in no file.
+    earlier : int
+        How many draws the model remembered.
+    """
+
+    findings: Findings
+    verdicts: Verdicts
+    lists: list[ListFinding]
+    model_share: float
+    if_all_no: float
+    if_all_yes: float
+    rows: AuditRows
+    draws: tuple[PastDraw, ...]
+    missing: int
+    earlier: int
+
+
+def draw_audit(
+    model: TableModel,
+    table: Any,
+    size: int = 200,
+    *,
+    seed: int = 0,
+    top: int | None = None,
+    columns: Sequence[str] | None = None,
+    model_code: str = "0" * 8,
+    where: str = "the table",
+    decimal: str | None = None,
+) -> Any:
+    """Draw unlabelled rows of a table for people to check.
+
+    Parameters
+    ----------
+    model : TableModel
+        Rows that it has verdicts on are not drawn.
+    table : pyarrow.Table
+    size : int, default=200
+        How many rows to draw.
+    seed : int, default=0
+    top : int, default=None
+        The length of the list that will be reviewed: at least a quarter of the rows are drawn from it.
+    columns : list of str, default=None
+        What a reviewer needs to see. Default: all columns but the label.
+    model_code : str, default="00000000"
+        Eight letters and digits that stand for the model, so that `read_audit` recognises it.
+    where : str, default="the table"
+        The name of the table in errors.
+    decimal : {".", ","}, default=None
+        The decimal sign of numbers written as text.
+
+    Returns
+    -------
+    pyarrow.Table
+        The rows in random order: the id, an empty column verdict, the columns, and audit_stratum, audit_weight and
+        audit_code, which `read_audit` needs.
+    """
+    shown = _shown(model, table.column_names, columns, where)
+    rows = read_rows(model, table, where, decimal)
+    plan = Plan(rows.code, model_code, _whole("seed", seed, 0), _whole("size", size), 0 if top is None else top)
+    if top is not None:
+        _whole("top", top)
+    _check_memory(model, rows, where)
+    drawn = _draw(rows, plan, answers(model.audits, rows.keys) != OPEN, where)
+    return make_file(drawn, plan, rows, table, model.id, shown, where)
+
+
+def write_audit(rows: Any, source: TableFile, out: Path, *, defuse: bool = False) -> None:
+    """Write the rows of `draw_audit` to a file, in the format of its name."""
+    separator = None if source.separator in (",", "\t") else source.separator
+    with (
+        write_atomically(Path(out), InvalidTable) as path,
+        TableWriter(path, separator=separator, marked=source.marked, defuse=defuse) as output,
+    ):
+        output.write(rows)
+
+
+def read_audit(
+    model: TableModel,
+    table: Any,
+    files: Sequence[Path],
+    *,
+    positive: str | None = None,
+    negative: str | None = None,
+    confidence: float = 0.95,
+    model_code: str = "0" * 8,
+    where: str = "the table",
+    decimal: str | None = None,
+) -> TableAudit:
+    """What the verdicts in files that `draw_audit` made say about all rows of the table.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model that the rows were drawn with. Verdicts that it remembers count too.
+    table : pyarrow.Table
+        The table that the rows were drawn from.
+    files : list of Path
+        The files with the verdicts. A draw may be spread over several files.
+    positive, negative : str, default=None
+        The words for positive and negative rows, if they are not clear.
+    confidence : float, default=0.95
+        How often the intervals should hold the truth.
+    model_code, where, decimal
+        As in `draw_audit`.
+
+    Returns
+    -------
+    TableAudit
+    """
+    rows = read_rows(model, table, where, decimal)
+    _check_memory(model, rows, where)
+    again, known = partial(_draw_again, model, rows, model_code, where), {each.code: each for each in model.audits}
+    plans: dict[str, Draw] = {}
+    returned = [read_file(Path(each), rows, plans, model.id, again, positive, negative) for each in files]
+    _check_verdicts(returned, rows, list(map(str, files)))
+    draws = dict(known)
+    for code, drawn in plans.items():
+        draws[code] = _past(code, drawn, [each for each in returned if each.plan.code == code], rows, known.get(code))
+    past = tuple(draws.values())
+    _check_agreement(past, rows)
+    count = Verdicts(*_counts(past))
+    if not count.positive + count.negative:
+        raise InvalidTable(f"{', '.join(map(str, files))}: no row has a verdict yet. Fill in the column verdict.")
+    find = partial(read, hidden=rows.hidden, labelled=rows.labelled, order=rows.order, confidence=confidence)
+    findings = find([_audit(each, rows) for each in past])
+    unlabelled = int((~rows.labelled).sum())
+    lengths = [length for length in _LENGTHS if length <= unlabelled] or [unlabelled]
+    ends = [
+        find([_audit(each, rows, unsure) for each in past]).positives.estimate if count.cannot_say else math.nan
+        for unsure in (0.0, 1.0)
+    ]
+    positives = findings.positives.estimate
+    return TableAudit(
+        findings=findings,
+        verdicts=count,
+        lists=findings.at(lengths),
+        model_share=rows.share if not isinstance(model.estimator, Naive) else float(rows.labelled.mean()),
+        if_all_no=ends[0] if count.cannot_say else positives,
+        if_all_yes=ends[1] if count.cannot_say else positives,
+        rows=rows,
+        draws=past,
+        missing=sum(max(len(drawn.rows) - len(draws[code].rows), 0) for code, drawn in plans.items()),
+        earlier=len(known),
+    )
+
+
+def correct_model(model: TableModel, found: TableAudit) -> TableModel:
+    """The model with its chances corrected by the verdicts, which it remembers.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model that `found` was read with.
+    found : TableAudit
+
+    Returns
+    -------
+    TableModel
+    """
+    if isinstance(model.estimator, Naive):
+        raise InvalidOption(
+            "The naive method gives unlabelled rows no chance to be positive, so there is nothing to correct. Fit "
+            "another method."
+        )
+    curve = fit_curve(found.findings, found.rows.log_odds, found.rows.along)
+    positives, verdicts = found.findings.positives, found.verdicts
+    facts = Audited(
+        verdicts=verdicts.positive + verdicts.negative + verdicts.cannot_say,
+        positives=verdicts.positive,
+        negatives=verdicts.negative,
+        unsure=verdicts.cannot_say,
+        prior_before=found.model_share,
+        prior=float(positives.estimate),
+        low=float(positives.low),
+        high=float(positives.high),
+        confidence=float(found.findings.confidence),
+        along="posterior" if lists_by_class(model.estimator) else "hidden",
+        knots=tuple(map(float, curve.knots)),
+        values=tuple(map(float, curve.values)),
+        covariance=tuple(tuple(map(float, row)) for row in curve.covariance),
+    )
+    frequency = float(found.findings.label_frequency.estimate)
+    return replace(model, estimator=with_audit(model.estimator, facts, frequency), audits=found.draws)
+
+
+def _shown(model: TableModel, names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:
+    """The columns that a reviewer sees."""
+    id = model.id or ROW
+    taken = [name for name in (*COLUMNS, *([] if model.id else [ROW])) if name in names and name != model.id]
+    hidden = {model.label.column, id, *_TELLING}
+    chosen = [name for name in names if name not in hidden] if columns is None else list(columns)
+    taken = [name for name in taken if name in chosen]
+    if taken:
+        raise InvalidTable(f"{where} has a column {taken[0]!r}, which the audit would add. Rename it.")
+    missing = [name for name in chosen if name not in names]
+    if missing:
+        raise InvalidTable(
+            f"{where} has no column {missing[0]!r} (columns=). Its columns: {', '.join(map(repr, names[:20]))}"
+            f"{' …' if len(names) > 20 else ''}."
+        )
+    return [name for name in dict.fromkeys(chosen) if name != id]
+
+
+def _whole(name: str, value: int, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**32:
+        raise InvalidOption(f"{name}={value!r} is not a whole number of at least {least}, and below 2³².")
+    return int(value)
+
+
+def _draw(rows: AuditRows, plan: Plan, checked: NDArray[np.bool_], where: str) -> Draw:
+    if (checked | rows.labelled).all():
+        raise InvalidTable(f"{where}: every unlabelled row has a verdict already, so there is nothing to draw.")
+    return draw(
+        rows.hidden,
+        plan.size,
+        labelled=rows.labelled,
+        checked=checked,
+        order=rows.order,
+        top=plan.top or None,
+        random_state=plan.seed,
+    )
+
+
+def _check_memory(model: TableModel, rows: AuditRows, where: str) -> None:
+    """Raise an error if the model remembers verdicts on rows of another table."""
+    if any(not each.code.startswith(f"t{rows.code}-") for each in model.audits):
+        raise InvalidTable(
+            f"{where} is not the table of the model's earlier audit, or its ids or labels have changed since. Use that "
+            "table, or a model without an audit."
+        )
+
+
+def _draw_again(model: TableModel, rows: AuditRows, model_code: str, table: str, plan: Plan, where: str) -> Draw:
+    """The draw of a file; an error if it belongs to another table or model."""
+    if plan.table != rows.code:
+        raise InvalidTable(
+            f"{where} was drawn from another table than {table}, or the ids or labels of the table have changed since. "
+            "Use the table as it was."
+        )
+    past = next((each for each in model.audits if each.code == plan.code), None)
+    if past is not None:
+        return _draw(rows, plan, np.isin(rows.keys, past.known), table)
+    if plan.model != model_code:
+        raise InvalidTable(f"{where} was drawn with another model. Pass the model file that it was drawn with.")
+    return _draw(rows, plan, answers(model.audits, rows.keys) != OPEN, table)
+
+
+def _check_verdicts(returned: list[Returned], rows: AuditRows, names: list[str]) -> None:
+    """Raise an error if two files differ in a verdict."""
+    found: dict[int, tuple[int, str]] = {}
+    for each, name in zip(returned, names, strict=True):
+        for row, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
+            before, where = found.get(row, (OPEN, name))
+            if OPEN not in (before, verdict) and before != verdict:
+                raise InvalidTable(
+                    f"{rows.ids[row]!r} has two verdicts that differ: {said(before)} in {where} and {said(verdict)} in "
+                    f"{name}. Keep the right one."
+                )
+            if verdict != OPEN:
+                found[row] = verdict, name
+
+
+def _past(code: str, drawn: Draw, returned: list[Returned], rows: AuditRows, known: PastDraw | None) -> PastDraw:
+    """A draw and all that came back of it; a verdict that the model remembers may not change."""
+    verdicts: dict[int, tuple[int, int]] = {}
+    if known is not None:
+        for row, stratum, verdict in zip(rows.find(known.rows), known.stratum, known.verdict, strict=True):
+            verdicts[int(row)] = int(stratum), int(verdict)
+    for each in returned:
+        for row, stratum, verdict in zip(each.rows.tolist(), each.stratum.tolist(), each.verdict.tolist(), strict=True):
+            before = verdicts.get(row, (stratum, OPEN))[1]
+            if known is not None and OPEN not in (before, verdict) and before != verdict:
+                raise InvalidTable(
+                    f"{rows.ids[row]!r}: the model remembers the verdict {said(before)}, and a file says "
+                    f"{said(verdict)}. Read all files again with the model as it was before the audit."
+                )
+            verdicts[row] = stratum, verdict if verdict != OPEN else before
+    # In the order of the table, so that the same verdicts give the same file.
+    places = sorted(verdicts)
+    return PastDraw(
+        code,
+        rows.keys[places],
+        np.array([verdicts[row][0] for row in places], dtype=np.int64),
+        drawn.sizes.astype(np.int64),
+        np.array([verdicts[row][1] for row in places], dtype=np.int32),
+        rows.keys[drawn.known] if known is None else known.known,
+    )
+
+
+def _check_agreement(past: Sequence[PastDraw], rows: AuditRows) -> None:
+    """Raise an error if a row was drawn twice, and the verdicts on it differ."""
+    found: dict[int, int] = {}
+    for each in past:
+        for key, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
+            before = found.setdefault(key, verdict)
+            if OPEN not in (before, verdict) and before != verdict:
+                name = rows.ids[rows.find(np.array([key]))[0]]
+                raise InvalidTable(
+                    f"{name!r} was drawn twice and has two verdicts that differ, {said(before)} and {said(verdict)}. "
+                    "Keep the right one in both files."
+                )
+            if verdict != OPEN:
+                found[key] = verdict
+
+
+def _counts(past: Sequence[PastDraw]) -> list[int]:
+    """The rows that were drawn, and those of each verdict; a row that was drawn twice counts once."""
+    found: dict[int, int] = {}
+    for each in past:
+        for key, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
+            if found.get(key, OPEN) == OPEN:
+                found[key] = verdict
+    said = list(found.values())
+    return [len(said), *(said.count(each) for each in (YES, NO, UNSURE, OPEN))]
+
+
+def _audit(past: PastDraw, rows: AuditRows, unsure: float = math.nan) -> Audit:
+    """A draw with its verdicts as numbers; `unsure` stands for rows of which nobody can say."""
+    numbers = {YES: 1.0, NO: 0.0, OPEN: math.nan, UNSURE: unsure}
+    places = rows.find(past.rows)
+    drawn = Draw(places, past.stratum.astype(np.intp), past.sizes.astype(np.intp), np.sort(rows.find(past.known)))
+    return Audit(drawn, np.array([numbers[each] for each in past.verdict.tolist()]))

@@ -1,0 +1,124 @@
+"""What an audit needs to know of the rows of a table: their names, labels, chances, and the order of the list."""
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._maths.logistic import LARGEST_LOG_ODDS, logit
+from propense.errors import InvalidTable
+from propense.estimators._corrected import without_audit
+from propense.tables.cells import normalise_decimals, row_ids
+from propense.tables.model import TableModel, lists_by_class, review_order
+
+__all__ = ["AuditRows", "digest", "read_rows"]
+
+
+@dataclass(frozen=True)
+class AuditRows:
+    """All rows of a table, as an audit sees them; scores are those of the model before any audit.
+
+    Attributes
+    ----------
+    ids : ndarray of str
+        The names of the rows; their numbers, from 1, if the model has no id.
+    keys : int64 ndarray
+        The hashes by which the model remembers rows.
+    labelled : ndarray of bool
+    hidden, order : ndarray
+        h(x), and what the list is ordered by.
+    code : str
+        What the table is recognised by: its ids and labels.
+    """
+
+    ids: NDArray[Any]
+    keys: NDArray[np.int64]
+    labelled: NDArray[np.bool_]
+    hidden: NDArray[np.float64]
+    order: NDArray[np.float64]
+    code: str
+
+    @property
+    def share(self) -> float:
+        """The share of positives that the model alone gives."""
+        return float(np.where(self.labelled, 1.0, self.hidden).mean())
+
+    @property
+    def log_odds(self) -> NDArray[np.float64]:
+        """The log-odds of h, finite."""
+        return _finite(self.hidden)
+
+    @property
+    def along(self) -> NDArray[np.float64]:
+        """The log-odds of what the list is ordered by, finite."""
+        return _finite(self.order)
+
+    def find(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Where rows with these keys are; −1 where there is none."""
+        places = {key: row for row, key in enumerate(self.keys.tolist())}
+        return np.array([places.get(key, -1) for key in keys.tolist()], dtype=np.intp)
+
+
+def read_rows(model: TableModel, table: Any, where: str, decimal: str | None = None) -> AuditRows:
+    """The rows of an Arrow table; an error if they cannot be named or their labels are missing."""
+    label = model.label.column
+    names = table.column_names
+    model.schema.check(names, where)
+    if label not in names:
+        raise InvalidTable(f"{where} has no column {label!r}, the label. Pass the table with its labels.")
+    if model.id is not None and model.id not in names:
+        raise InvalidTable(f"{where} has no column {model.id!r}, the id. Pass the table with its ids.")
+    labelled = model.label.read(table.column(label), where)
+    if labelled.all():
+        raise InvalidTable(f"{where}, column {label!r}: every row is labelled, so there is nothing to check.")
+    read = model.schema.read(normalise_decimals(table, model.schema.names, decimal), where)
+    ids = np.array([str(row + 1) for row in range(table.num_rows)], dtype=object)
+    if model.id is not None:
+        ids = row_ids(table, model.id, where)
+        _check_ids(ids, model.id, where)
+    plain = replace(model, estimator=without_audit(model.estimator))
+    scores, _ = plain.score_read(table, read, where)
+    order = review_order(plain.estimator, scores)
+    # A method without chances of unlabelled rows still has an order, which makes better strata than none.
+    hidden = scores.hidden if scores.hidden.any() else scores.posterior if lists_by_class(plain.estimator) else order
+    keys = model.audit_keys(table, read, where)
+    return AuditRows(ids, keys, labelled, hidden, order, _code(keys, labelled, model.id is not None))
+
+
+def digest(*parts: bytes | str) -> str:
+    """Eight letters and digits that stand for texts and bytes."""
+    whole = hashlib.blake2b(digest_size=4)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        # With their lengths: a|bc is not ab|c.
+        whole.update(len(data).to_bytes(8, "little") + data)
+    return whole.hexdigest()
+
+
+def _check_ids(ids: NDArray[Any], column: str, where: str) -> None:
+    empty = np.flatnonzero(ids == "")
+    if len(empty):
+        raise InvalidTable(
+            f"{where}, column {column!r}, row {int(empty[0]) + 1} has no id, so a verdict on it could not be found "
+            "again. Give it one."
+        )
+    twice = next((name for name, count in Counter(ids.tolist()).items() if count > 1), None)
+    if twice is not None:
+        one, other = np.flatnonzero(ids == twice)[:2] + 1
+        raise InvalidTable(
+            f"{where}, column {column!r} holds {twice!r} in rows {one} and {other}, so a verdict on it would not say "
+            "which row it is about. Give each row an id of its own, or fit a model without id=."
+        )
+
+
+def _code(keys: NDArray[np.int64], labelled: NDArray[np.bool_], named: bool) -> str:
+    """The table's code; rows that have ids may be in any order."""
+    order = np.argsort(keys, kind="stable") if named else np.arange(len(keys))
+    return digest(keys[order].astype("<i8").tobytes(), np.packbits(labelled[order]).tobytes())
+
+
+def _finite(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.clip(logit(chances), -700.0, LARGEST_LOG_ODDS))

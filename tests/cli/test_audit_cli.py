@@ -1,0 +1,147 @@
+"""`propense audit draw` and `read`, run as a user runs them, also with wrong input."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+from clinic import make_clinic
+from command import call
+from propense.tables import TableFile
+
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, clinic):
+    """The clinic's table, a model of it, and a draw with its verdicts."""
+    folder = tmp_path_factory.mktemp("audit")
+    csv.write_csv(clinic, folder / "t.csv")
+    asked = "--label", "reported", "--id", "patient", "--learners", "linear", "--no-scar-test"
+    assert call("fit", "t.csv", *asked, "--model", "m.propense", cwd=folder).returncode == 0
+    asked = "t.csv", "--model", "m.propense", "--size", 120, "--seed", 1, "--out", "drawn.csv"
+    ended = call("audit", "draw", *asked, cwd=folder)
+    assert ended == (
+        0,
+        "Wrote 120 rows to drawn.csv, in random order. Fill in the column verdict: yes, no, or ? if you cannot say. "
+        "Keep the last three columns.\nThen: propense audit read drawn.csv --table t.csv --model m.propense\n",
+        "",
+    )
+    fill(folder / "drawn.csv", folder / "check.csv")
+    return folder
+
+
+def fill(source, out, words=("yes", "no")):
+    truth, table = make_clinic()[1], TableFile(source).read()
+    told = [words[0 if truth[int(name[1:])] else 1] for name in table["patient"].to_pylist()]
+    csv.write_csv(table.set_column(1, "verdict", pa.array(told)), out)
+
+
+READ = ("--table", "t.csv", "--model", "m.propense")
+
+
+def test_an_audit_is_one_json_object(folder, clinic):
+    ended = call("audit", "read", "check.csv", *READ, "--json", "--confidence", 90, cwd=folder)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    found = json.loads(ended.stdout)
+    assert list(found) == [
+        *("verdicts", "positives", "hidden", "label_frequency", "list", "cannot_say", "model", "advice", "confidence")
+    ]
+    assert found["confidence"] == pytest.approx(0.9)
+    assert found["verdicts"]["drawn"] == 120 == found["verdicts"]["positive"] + found["verdicts"]["negative"]
+    for name in ("positives", "hidden", "label_frequency"):
+        assert found[name]["low"] < found[name]["estimate"] < found[name]["high"]
+    assert found["positives"]["low"] < make_clinic()[1].mean() < found["positives"]["high"]
+    assert [each["length"] for each in found["list"]] == [50, 100, 200]
+    assert found["list"][0]["recall"]["estimate"] < found["list"][2]["recall"]["estimate"]
+    assert found["advice"][0]["more"] == 50
+    assert found["advice"][0]["width"] < found["positives"]["high"] - found["positives"]["low"]
+    wide = json.loads(call("audit", "read", "check.csv", *READ, "--json", cwd=folder).stdout)
+    assert wide["positives"]["estimate"] == found["positives"]["estimate"]
+    assert wide["positives"]["high"] > found["positives"]["high"]
+
+
+def test_an_audit_is_said_in_words_and_corrects_the_model(folder, tmp_path):
+    asked = "audit", "read", "check.csv", *READ
+    found = json.loads(call(*asked, "--json", cwd=folder).stdout)
+    ended = call(*asked, "--save", tmp_path / "c.propense", cwd=folder)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    ends = found["positives"]
+    words = f"{ends['estimate']:.1%} ({ends['low']:.1%} to {ends['high']:.1%})"
+    assert f"Positive rows, of all rows: {words}. In brackets: the 95% interval" in ended.stdout
+    inside = ends["low"] <= found["model"]["positives"] <= ends["high"]
+    where = "inside" if inside else "outside"
+    assert f"The model alone said {found['model']['positives']:.1%}, which is {where} the interval." in ended.stdout
+    assert "  first 50: " in ended.stdout
+    assert f"points wide after {found['verdicts']['drawn']} verdicts; about " in ended.stdout
+    assert f"The corrected model gives {ends['estimate']:.1%} positive rows instead of" in ended.stdout
+    bytes_before = (tmp_path / "c.propense").read_bytes()
+    assert call(*asked, "--save", tmp_path / "c.propense", "--json", cwd=folder).stdout.startswith("{")
+    assert (tmp_path / "c.propense").read_bytes() == bytes_before
+    shown = call("inspect", tmp_path / "c.propense").stdout
+    assert f"audit:               120 rows were checked: {found['verdicts']['positive']} positive" in shown
+    assert f"The share of positives is {words}; without the audit the model said" in shown
+    asked = "score", folder / "t.csv", "--model", tmp_path / "c.propense", "--out", tmp_path / "l.csv", "--top", 50
+    ended = call(*asked)
+    assert "120 unlabelled rows have a verdict from the audit" in ended.stdout
+    assert "Of these 50 rows, about" in ended.stdout
+    assert "allows for chance: in the verdicts of the audit" in ended.stdout
+    more = tmp_path / "more.csv"
+    asked = "audit", "draw", folder / "t.csv", "--model", tmp_path / "c.propense", "--out", more, "--size", 1000
+    ended = call(*asked)
+    labelled = TableFile(folder / "t.csv").read()["reported"].to_pylist().count("yes")
+    assert f"Note: Only {600 - labelled - 120} unlabelled rows were left to draw." in ended.stdout
+    checked = set(TableFile(folder / "check.csv").read()["patient"].to_pylist())
+    assert checked.isdisjoint(TableFile(more).read()["patient"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (("--confidence", 0.95), "--confidence 0.95: give per cent"),
+        (("--positive", "sick"), "Write yes, no or ? (cannot say), or give the words: --positive 'yes', --negative"),
+        (("--save", "m.propense"), "--save m.propense is also read"),
+        (("--save", "check.csv"), "--save check.csv is also read"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_and_nothing_is_written(folder, asked, words):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    status, out, err = call("audit", "read", "check.csv", *READ, *asked, cwd=folder)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_file_of_another_model_is_one_line_and_nothing_is_written(folder, tmp_path):
+    asked = "--label", "reported", "--id", "patient", "--method", "pglin", "--no-scar-test"
+    call("fit", folder / "t.csv", *asked, "--model", tmp_path / "other.propense")
+    asked = "--table", folder / "t.csv", "--model", tmp_path / "other.propense", "--save", tmp_path / "c.propense"
+    status, out, err = call("audit", "read", folder / "check.csv", *asked, "--json")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"Error: {folder / 'check.csv'} was drawn with another model. Pass the model file that")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "c.propense").exists()
+
+
+def test_words_of_ones_own_are_given(folder, tmp_path):
+    fill(folder / "drawn.csv", tmp_path / "w.csv", ("sick", "well"))
+    status, _, err = call("audit", "read", tmp_path / "w.csv", *READ, cwd=folder)
+    assert status == 2
+    assert "column 'verdict' holds 'sick', 'well'" in err
+    ended = call("audit", "read", tmp_path / "w.csv", *READ, "--positive", "sick", "--negative", "well", cwd=folder)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == call("audit", "read", "check.csv", *READ, cwd=folder).stdout
+
+
+def test_without_an_id_rows_have_numbers(folder, tmp_path, clinic):
+    csv.write_csv(clinic.drop_columns(["patient"]), tmp_path / "t.csv")
+    asked = "--label", "reported", "--learners", "linear", "--no-scar-test", "--model", tmp_path / "m.propense"
+    call("fit", tmp_path / "t.csv", *asked)
+    asked = tmp_path / "t.csv", "--model", tmp_path / "m.propense", "--out", tmp_path / "c.csv", "--size", 20
+    ended = call("audit", "draw", *asked, "--columns", "age,sex")
+    assert "Note: The model has no id, so the column row has the numbers of the rows." in ended.stdout
+    table = TableFile(tmp_path / "c.csv").read()
+    assert table.column_names[:4] == ["row", "verdict", "age", "sex"]
+    rows = clinic.to_pylist()
+    assert all(rows[int(each["row"]) - 1]["age"] == float(each["age"]) for each in table.to_pylist())

@@ -1,0 +1,68 @@
+"""What reviewers write: many words for the same answers, and one clear error for any other."""
+
+import numpy as np
+import pytest
+
+from propense.errors import InvalidTable
+from propense.tables.verdicts import NO, OPEN, UNSURE, YES, read_words
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [
+        ("yes", "no"),
+        ("Y", "N"),
+        ("1", "0"),
+        ("1.0", "0.0"),
+        ("1,0", "0,0"),
+        ("1", "-1"),
+        ("TRUE", "FALSE"),
+        ("t", "f"),
+        ("positive", "negative"),
+        ("pos", "neg"),
+        ("ja", "nein"),
+        ("j", "n"),
+        ("oui", "non"),
+        ("si", "no"),
+        ("Sí", "no"),
+        ("x", "no"),
+        ("+", "-"),
+        ("'yes", "no"),
+    ],
+)
+def test_every_coding_means_the_same(yes, no):
+    cells = [yes, f" {yes} ", no, "", "  ", "?", "Cannot say", "can’t  say", "nan"]
+    assert read_words(cells, "f.csv").tolist() == [YES, YES, NO, OPEN, OPEN, UNSURE, UNSURE, UNSURE, OPEN]
+
+
+def test_words_of_ones_own_are_named():
+    with pytest.raises(InvalidTable, match=r"f\.csv, column 'verdict' holds 'krank', 'gesund'|'gesund', 'krank'"):
+        read_words(["krank", "gesund", ""], "f.csv")
+    found = read_words(["Krank", "gesund", "?", ""], "f.csv", positive="krank", negative="Gesund")
+    assert found.tolist() == [YES, NO, UNSURE, OPEN]
+    # Words that usually mean the opposite.
+    assert read_words(["0", "1"], "f.csv", positive="0", negative="1").tolist() == [YES, NO]
+    assert read_words(["yes", "", "yes"], "f.csv", negative="").tolist() == [YES, NO, YES]
+    # A word that was given is the only one of its kind.
+    with pytest.raises(InvalidTable, match="holds 'yes'"):
+        read_words(["krank", "yes", "no"], "f.csv", positive="krank")
+    assert read_words(["krank", "no"], "f.csv", positive="krank").tolist() == [YES, NO]
+
+
+@pytest.mark.parametrize("cell", ["-", "2", "0.8", "unlabelled", "yes no", "1;0"])
+def test_a_word_that_is_not_clear_is_refused(cell):
+    with pytest.raises(InvalidTable, match="Write yes, no or"):
+        read_words(["yes", cell], "f.csv")
+
+
+def test_crosses_alone_do_not_say_which_rows_were_checked():
+    with pytest.raises(InvalidTable, match="only 'x' and empty cells"):
+        read_words(["x", "", ""], "f.csv")
+    assert read_words(["x", "x"], "f.csv").tolist() == [YES, YES]
+    assert read_words(["x", ""], "f.csv", negative="").tolist() == [YES, NO]
+
+
+def test_many_unknown_words_are_not_all_listed():
+    with pytest.raises(InvalidTable, match="and 14 more"):
+        read_words([f"word{i}" for i in range(20)], "f.csv")
+    assert read_words([], "f.csv").dtype == np.int8
