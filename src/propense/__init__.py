@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     from propense.estimators import *  # noqa: F403
+    from propense.inference import bounds as bounds
     from propense.inference import column_check as column_check
     from propense.inference import intervals as intervals
     from propense.inference import scar_test as scar_test
@@ -32,6 +33,7 @@ _ROOMS = (
 # The rooms of the public names that are not estimators.
 _HOMES = {
     "column_check": "inference",
+    "bounds": "inference",
     "intervals": "inference",
     "load": "model_files",
     "save": "model_files",
