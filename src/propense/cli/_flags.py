@@ -8,7 +8,8 @@ __all__ = ["with_flags"]
 _QUOTED_CALL_OR_ARGUMENT = re.compile(
     r"(?<!\w)(?:'[^']*'|\"[^\"]*\")"
     r"|\w\((?:[^()]|\([^()]*\))*\)"
-    r"|(?<![^\s(])(?P<name>label|positive|negative|id|drop|categorical|decimal|prior|scar_test|dask|jobs|learners)="
+    r"|(?<![^\s(])"
+    r"(?P<name>label|positive|negative|id|drop|categorical|decimal|prior|prior_groups|scar_test|dask|jobs|learners)="
     r"(?P<value>False\b|\[(?P<item>'[^']*'|\"[^\"]*\")\]|(?=['\"\w]))?"
 )
 

@@ -15,6 +15,7 @@ import typer
 from propense.cli._flags import with_flags
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
+from propense.cli._prior import read_prior
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -98,8 +99,12 @@ def fit(
         typer.Option(
             "--prior",
             help="The share of rows that are positive, if you know it: 0.15, or a range: 0.1-0.2. The estimate meets "
-            "it, and the SCAR test becomes more powerful.",
+            "it, and the SCAR test becomes more powerful. By group: f=0.12,m=0.15-0.2 with --prior-groups.",
         ),
+    ] = None,
+    prior_groups: Annotated[
+        str | None,
+        typer.Option("--prior-groups", help="The column that shows the groups of --prior, such as sex."),
     ] = None,
     drop: Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out. May be repeated.")] = None,
     categorical: Annotated[
@@ -176,7 +181,8 @@ def fit(
         class_features=split_names("--class-features", class_features, source.columns),
         propensity_features=split_names("--propensity-features", propensity_features, source.columns),
         learners=learners,
-        prior=_prior(prior),
+        prior=read_prior(prior),
+        prior_groups=prior_groups,
         jobs=jobs,
         parameters=_parameters(settings or []),
         decimal=decimal,
@@ -396,21 +402,6 @@ def split_names(option: str, given: list[str] | None, columns: list[str]) -> lis
     if "" in stripped and "" not in columns:
         raise InvalidOption(f"{option} {','.join(given)}: a name is missing.")
     return stripped
-
-
-def _prior(given: str | None) -> float | tuple[float, float] | None:
-    """A share, or two with a comma or a dash between them."""
-    if given is None:
-        return None
-    try:
-        return float(given)
-    except ValueError:
-        pass
-    low, _, high = given.replace("–", "-").replace(",", "-").partition("-")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise InvalidOption(f"--prior {given}: pass a share such as 0.15, or a range such as 0.1-0.2.") from None
 
 
 def _parameters(given: list[str]) -> dict[str, Any]:

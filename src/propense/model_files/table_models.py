@@ -57,7 +57,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
         raise ModelFileError("it holds a model of a table whose columns are not names, kinds and levels")
     schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
     method = build(estimator)
-    mixed = preparation is None and isinstance(method, BasePUClassifier) and method._takes_mixed_columns()
+    mixed = preparation is None and isinstance(method, BasePUClassifier) and _takes_columns(method)
     prepared = (
         None if mixed else build_preparation(schema.level_counts, len(columns), preparation, "a model of a table")
     )
@@ -67,6 +67,11 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     held = _build_scores(description.get("held_out"), description["id"], rows)
     audits = _build_audits(description.get("audits", []))
     return TableModel(Label(*description["label"]), description["id"], schema, prepared, method, rows, held, audits)
+
+
+def _takes_columns(method: BasePUClassifier) -> bool:
+    """Whether a method takes the columns of a table as they are, or prepares them itself."""
+    return method._takes_mixed_columns() or method._prepares_columns()
 
 
 def _describe_scores(model: TableModel) -> dict[str, Any] | None:

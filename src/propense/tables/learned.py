@@ -1,7 +1,10 @@
 """What a fit learned, what carried it, and what it rests on, in plain words."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from propense._diagnostics.diagnosis import Diagnosis
 from propense._steps.label_learners import PAIR
@@ -60,7 +63,8 @@ def describe_learning(found: TableFit) -> list[str]:
         same = f"{diagnosis.stability:.0%} of the rows"
         lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
     if known:
-        lines.append(f"The share of positives was known to be {known}, and the estimate was kept to that.")
+        kept = f"The share of positives was known to be {known}, and the estimate was kept to that."
+        lines.append(kept + _moved(found))
     if not complete and not named:
         lines.append(_ASSUMPTIONS if not diagnosis.learners else _WHICH if known else _READINGS)
     return [*lines, _scored_by(found)]
@@ -110,10 +114,35 @@ def _taken(found: TableFit) -> list[str]:
 def _known(found: TableFit) -> str:
     """The share of positives that was given, in words; empty if none was."""
     prior = getattr(found.estimator, "prior", None)
-    if prior is None:
-        return ""
-    low, high = prior if isinstance(prior, tuple | list) else (prior, prior)
+    if not isinstance(prior, Mapping):
+        return "" if prior is None else _share(prior)
+    column = _names(found, [found.estimator.prior_groups])
+    return _listed([f"{_share(share)} where {column} is {group}" for group, share in prior.items()])
+
+
+def _share(share: Any) -> str:
+    low, high = share if isinstance(share, tuple | list) else (share, share)
     return _percent(low) if low == high else f"{_percent(low)} to {_percent(high)}"
+
+
+def _moved(found: TableFit) -> str:
+    """What the estimates would have been without the shares that were given."""
+    moved = found.estimator.diagnosis_.moved
+    if not moved:
+        # Of a fit by an earlier version.
+        return ""
+    if not isinstance(found.estimator.prior, Mapping):
+        ((before, _),) = moved.values()
+        return f" From the labels alone it would have been {before:.0%}."
+    shares = _listed([f"{before:.0%} ({group})" for group, (before, _) in moved.items()])
+    others = " Rows of other groups stay as estimated." if _has_others(found, len(moved)) else ""
+    return f" From the labels alone it would have been {shares}.{others}"
+
+
+def _has_others(found: TableFit, groups: int) -> bool:
+    """Whether the column of the groups has more than so many values."""
+    name, names = _names(found, [found.estimator.prior_groups]), found.schema.names
+    return name in names and len(np.unique(found.matrix[:, names.index(name)])) > groups
 
 
 def _percent(share: float) -> str:

@@ -1,7 +1,7 @@
 """Before a fit: recognise the columns, fit their preparation, make the method."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,9 +47,11 @@ class FitOptions:
         The columns that the chance of a label may depend on. None means all.
     learners : {"auto", "linear"}, default=None
         What learns the labels, in methods that have a choice; None leaves it to the method.
-    prior : float or (float, float), default=None
+    prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere. The fit meets it, and the
-        test of the labels uses it.
+        test of the labels uses it. Or the share or range in each group of the column ``prior_groups``.
+    prior_groups : str, default=None
+        The column that shows the groups of ``prior``.
     jobs : int, default=None
         How many fits inside the method run at the same time; -1 means as many as there are processors.
     parameters : dict, default={}
@@ -72,7 +74,8 @@ class FitOptions:
     class_features: Sequence[str] | None = None
     propensity_features: Sequence[str] | None = None
     learners: str | None = None
-    prior: float | tuple[float, float] | None = None
+    prior: float | tuple[float, float] | Mapping[Any, Any] | None = None
+    prior_groups: str | None = None
     jobs: int | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     decimal: str | None = None
@@ -85,6 +88,10 @@ class FitOptions:
                 f"prior={self.prior!r} is not a share of the rows: above 0 and at most 1, or two such shares, the "
                 "smaller one first."
             )
+        if isinstance(self.prior, Mapping) and self.prior_groups is None:
+            raise InvalidOption("A share for each group needs the column that shows them. Pass prior_groups= too.")
+        if self.prior_groups is not None and not isinstance(self.prior, Mapping):
+            raise InvalidOption("prior_groups= is for shares by group, such as f=0.12,m=0.18: pass them as prior=.")
         if self.jobs == 0:
             raise InvalidOption("jobs=0 is not a number of fits. Pass 1 or more, or -1 for as many as processors.")
 
@@ -96,6 +103,7 @@ class FitOptions:
             "propensity_features": self.propensity_features,
             "learners": self.learners,
             "prior": self.prior,
+            "prior_groups": self.prior_groups,
             "n_jobs": self.jobs,
         }
         return {name: value for name, value in asked.items() if value is not None}
@@ -147,7 +155,13 @@ def prepare_table(
     preparation = Preparation.fit(schema.level_counts, matrix)
     features = preparation.transform(matrix)
     estimator = _make_estimator(options)
-    mixed = estimator._takes_mixed_columns() and not arrays
+    by_group = options.prior_groups is not None
+    if by_group and arrays:
+        raise InvalidOption(
+            "A prior for each group needs the table in memory. Pass one prior= for all rows, or fit a part of the rows."
+        )
+    # Groups are found in the column itself: a linear PUClassifier then prepares the columns.
+    mixed = (estimator._takes_mixed_columns() or by_group) and not arrays
     origins = [name for name, _ in preparation.origins(schema.columns)]
     for name in ("class_features", "propensity_features"):
         columns = getattr(options, name)
@@ -182,6 +196,7 @@ def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> li
     label, id = options.label, options.id
     given = [("label", label), *(("id", name) for name in [id] if name is not None)]
     given += [("drop", name) for name in options.drop] + [("categorical", name) for name in options.categorical]
+    given += [] if options.prior_groups is None else [("prior_groups", options.prior_groups)]
     for option, name in given:
         if name not in columns:
             raise InvalidTable(
@@ -191,6 +206,11 @@ def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> li
     if id == label:
         raise InvalidTable(f"{where}, column {label!r} cannot be both the label and the id.")
     left = [name for name in columns if name not in {label, id, *options.drop}]
+    if options.prior_groups is not None and options.prior_groups not in left:
+        raise InvalidTable(
+            f"{where}, column {options.prior_groups!r} is the label, the id or left out, so it cannot show the groups "
+            "of prior=."
+        )
     taken = [name for name in left if name in ADDED]
     if taken:
         raise InvalidTable(f"{where} has a column {taken[0]!r}, a name that scoring adds to a table. Rename it.")
@@ -242,6 +262,7 @@ _LACKS = {
     "propensity_features": "does not fit a propensity of its own, so it takes no propensity features.",
     "learners": "has no learners to choose from. Leave out learners=, or use the method pu.",
     "prior": "cannot use a share of positives that is known. Leave out prior=, or use the method pu.",
+    "prior_groups": "cannot use a share of positives that is known. Leave out prior=, or use the method pu.",
     "n_jobs": "does not run several fits at the same time. Leave out jobs=.",
 }
 

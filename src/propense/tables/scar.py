@@ -1,6 +1,6 @@
 """Test whether the labels of a table look drawn at random among its positives."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,9 @@ def run_scar_test(
     `origins` are the columns that the features come from, if the estimator was fitted to the columns.
     """
     count = features.shape[1]
-    asked = options.scar_test or options.prior is not None
+    # Shares by group say little of the share of all rows.
+    prior = None if isinstance(options.prior, Mapping) else options.prior
+    asked = options.scar_test or prior is not None
     if options.scar_test is False or (not asked and count > _QUICK):
         return None, []
     columns = getattr(estimator, "propensity_features", None)
@@ -47,12 +49,11 @@ def run_scar_test(
         features, drawn = features[rows], labelled[rows]
     if columns is not None and not len(columns):
         return None, []
-    if drawn.mean() >= _MOST_LABELLED and options.prior is None:
+    if drawn.mean() >= _MOST_LABELLED and prior is None:
         return None, [f"{_UNTESTED} most rows are labelled. Pass prior= if you know the share of positive rows."]
     if not drawn.any() or drawn.all():
         which = "none" if not drawn.any() else "all"
         return None, [f"{_UNTESTED} {which} of the {len(drawn):,} sampled rows are labelled."]
-    prior = options.prior
     if prior is not None:
         low, high = prior if isinstance(prior, tuple | list) else (prior, prior)
         # By chance the sample may have a larger share of labels than the table.

@@ -1,0 +1,49 @@
+"""The option --prior: a share, a range, or either for each group."""
+
+import re
+from typing import Any
+
+from propense.errors import InvalidOption
+
+__all__ = ["read_prior"]
+
+# A name and a share, up to the next comma; names may hold commas and equals signs themselves.
+_GROUP = re.compile(r"(?P<name>.+?)=(?P<share>[^,=]+)(?:,|$)")
+
+
+def read_prior(given: str | None) -> float | tuple[float, float] | dict[str, Any] | None:
+    """A share, two with a comma or a dash between them, or NAME=SHARE,NAME=SHARE."""
+    if given is None:
+        return None
+    if "=" not in given:
+        return _share(given, given)
+    found: dict[str, Any] = {}
+    place = 0
+    while place < len(given):
+        part = _GROUP.match(given, place)
+        if part is None:
+            raise _error(given)
+        name, place = part["name"].strip(), part.end()
+        if name in found:
+            raise InvalidOption(f"--prior {given}: the group {name!r} is named twice. Leave out one.")
+        found[name] = _share(part["share"], given)
+    return found
+
+
+def _share(text: str, given: str) -> float | tuple[float, float]:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    low, _, high = text.replace("–", "-").replace(",", "-").partition("-")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise _error(given) from None
+
+
+def _error(given: str) -> InvalidOption:
+    return InvalidOption(
+        f"--prior {given}: pass a share such as 0.15, a range such as 0.1-0.2, or either for each group, such as "
+        "f=0.12,m=0.15-0.2."
+    )
