@@ -1,11 +1,22 @@
 """What `propense fit` prints."""
 
+from pathlib import Path
+
 from rich.table import Table
 from rich.text import Text
 
 from propense.cli._console import Console
 from propense.cli._printing import harmless, say
-from propense.tables import Group, Grouping, ReviewList, TableFit, describe_groups, describe_learning, suggest_columns
+from propense.tables import (
+    Group,
+    Grouping,
+    ReviewList,
+    TableFit,
+    advise_audit,
+    describe_groups,
+    describe_learning,
+    suggest_columns,
+)
 
 __all__ = ["show_fit"]
 
@@ -14,11 +25,11 @@ _SHOWN, _NAMED = 5, 12
 _KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category": "categories"}
 
 
-def show_fit(found: TableFit, name: str, listed: ReviewList | None = None) -> None:
+def show_fit(found: TableFit, table: Path, model: Path | None = None, listed: ReviewList | None = None) -> None:
     """Print the columns, the estimates, under-labelled groups, what was learned, what the list promises, and notes."""
     console = Console()
     label = "" if found.model is None else f" ({found.model.label})"
-    say(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
+    say(f"{table.name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
     for kind, words in _KINDS.items():
         names = [column.name for column in found.schema.columns if column.kind == kind]
         if names:
@@ -36,6 +47,10 @@ def show_fit(found: TableFit, name: str, listed: ReviewList | None = None) -> No
         say(f"Note: {note}")
     if listed is not None:
         say(str(listed.promise))
+    # An audit reads a file, not a folder.
+    if (advice := advise_audit(found)) is not None and not table.is_dir():
+        command = advice.commands(str(table), "FILE" if model is None else str(model))[0]
+        say(f"{str(advice).rstrip('.')}: {command}{' (fit --model FILE saves the model)' if model is None else ''}")
 
 
 def _estimates(found: TableFit) -> Table:

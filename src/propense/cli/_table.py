@@ -196,7 +196,7 @@ def fit(
         listed = list_rows(found, top)
         write_list(listed, rows, source, review, defuse=defuse)
         written.insert(0, f"Wrote the list {review}.")
-    show_fit(found, table.name, listed)
+    show_fit(found, table, model, listed)
     if not written:
         written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
     say(*written)
@@ -356,7 +356,7 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
     if report is not None:
         from propense.report import gather_fit, render
 
-        render(gather_fit(found, table.name)).write(report)
+        render(gather_fit(found, table.name, files=None if table.is_dir() else (str(table), model))).write(report)
         words.append(f"Wrote the report {report}.")
     return words
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from propense.study.grids import Grid
 from propense.tables import (
     ReviewList,
     TableFit,
+    advise_audit,
     describe_assumptions,
     describe_groups,
     describe_learning,
@@ -53,6 +55,8 @@ class FitReport:
     frequency: str
     frequency_range: str
     prevalence: Figure
+    audit: str
+    audit_commands: tuple[str, ...]
     about_groups: str
     group_ranges: bool
     drawings: list[Figure]
@@ -95,8 +99,8 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
     return render(gather_fit(summarise_estimator(estimator, X, y, ids=ids), title))
 
 
-def gather_fit(found: TableFit, title: str) -> FitReport:
-    """Collect what the page of a fit shows."""
+def gather_fit(found: TableFit, title: str, files: tuple[str, Path | None] | None = None) -> FitReport:
+    """Collect what the page of a fit shows; `files` are the table and the model file, if there are any."""
     estimator = found.estimator
     n, labelled = len(found.labelled), int(found.labelled.sum())
     positives = float(found.expected.sum())
@@ -106,6 +110,7 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
     low, high = (np.nan, np.nan) if ends is None else (max(n * share, labelled) for share in ends)
     given = ", kept to the share of positives that was given"
     review, review_words, hits = _review(found)
+    advice = advise_audit(found)
     path, suggestion = RiskPathDisplay(estimator.risk_path_), suggest_columns(found)
     return FitReport(
         title=title,
@@ -123,6 +128,8 @@ def gather_fit(found: TableFit, title: str) -> FitReport:
             "Labelled, hidden positive and negative rows",
             PrevalenceDisplay(n, labelled, positives, positives_range=None if ends is None else (low, high)),
         ),
+        audit="" if advice is None else str(advice),
+        audit_commands=() if advice is None or files is None else advice.commands(files[0], str(files[1] or "FILE")),
         about_groups=" ".join(describe_groups(found)),
         group_ranges=found.scores.hidden_range is not None,
         drawings=_drawings(found),

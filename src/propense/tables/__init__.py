@@ -1,6 +1,7 @@
 """Tables: read and write files in batches, recognise the kinds of columns, fit a model and score rows with it."""
 
 from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audit, read_audit, write_audit
+from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
@@ -17,6 +18,7 @@ from propense.tables.scoring import Scored, score_file
 from propense.tables.suggest import Suggestion, suggest_columns
 
 __all__ = [
+    "AuditAdvice",
     "Column",
     "Counts",
     "FitOptions",
@@ -36,6 +38,7 @@ __all__ = [
     "TableModel",
     "TableWriter",
     "Verdicts",
+    "advise_audit",
     "correct_model",
     "describe_assumptions",
     "describe_groups",

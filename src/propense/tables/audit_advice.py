@@ -1,0 +1,61 @@
+"""Whether an audit would say more than the labels do about how many rows are positive."""
+
+import math
+import shlex
+from dataclasses import dataclass
+
+from propense.tables.fit import TableFit
+
+__all__ = ["AuditAdvice", "advise_audit"]
+
+# Verdicts that are asked for, and what a 95 % interval of a share takes.
+_SIZE, _Z = 200, 1.96
+
+
+@dataclass(frozen=True)
+class AuditAdvice:
+    """What an audit would add to the labels; ``str()`` says it in words.
+
+    Attributes
+    ----------
+    low, high : float
+        The range of the share of positives.
+    size : int
+        How many rows to check.
+    half_width : float
+        How far the estimate of an audit would be off at most, 95 times in a hundred.
+    """
+
+    low: float
+    high: float
+    size: int
+    half_width: float
+
+    def __str__(self) -> str:
+        return (
+            f"The labels leave open whether {self.low:.0%} or {self.high:.0%} of the rows are positive. If people "
+            f"check {self.size} rows drawn at random, the share is known to about ±{100 * self.half_width:.0f} points."
+        )
+
+    def commands(self, table: str, model: str) -> tuple[str, str]:
+        """The two commands of the audit, before and after the check."""
+        names = shlex.quote(table), shlex.quote(model)
+        return (
+            f"propense audit draw {names[0]} --model {names[1]} --size {self.size} --out check.csv",
+            f"propense audit read check.csv --table {names[0]} --model {names[1]}",
+        )
+
+
+def advise_audit(found: TableFit) -> AuditAdvice | None:
+    """The audit to ask for; None if the labels say as much as it would, or if there is no range."""
+    ends, n = found.prior_range, found.counts.rows
+    rest = n - found.counts.labelled
+    if ends is None or rest < 2:
+        return None
+    low, high = (max(each, 1.0 - rest / n) for each in ends)
+    size = min(_SIZE, rest)
+    # A simple random sample of the unlabelled rows, if their share is in the middle of the range.
+    share = ((low + high) / 2 - (1.0 - rest / n)) * n / rest
+    spread = share * (1.0 - share) / size * (rest - size) / (rest - 1)
+    half = _Z * rest / n * math.sqrt(max(spread, 0.0))
+    return AuditAdvice(low, high, size, half) if high - low > 2.0 * half else None
