@@ -46,7 +46,7 @@ def make(name: str) -> tuple[Mask, Rows]:
 def wilson_width(share: Rows, size: int, rows: int) -> Rows:
     """The width of Wilson's interval of the share of a simple random sample without replacement."""
     z = norm.ppf(0.975) * np.sqrt((rows - size) / (rows - 1))
-    return 2 * z / (1 + z**2 / size) * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2))
+    return np.asarray(2 * z / (1 + z**2 / size) * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2)))
 
 
 def verdicts_on(drawn: Draw, positive: Mask, chances: Rows) -> Findings:

@@ -17,7 +17,7 @@ def simple(rows, size, seed):
 
 def wilson(found, checked, rows):
     """Wilson's interval of a share, for a sample without replacement."""
-    z = norm.ppf(0.975) * np.sqrt((rows - checked) / (rows - 1))
+    z = norm.ppf(0.975) * np.sqrt(1 - checked / rows)
     mean = found / checked
 
     def excess(share, side):

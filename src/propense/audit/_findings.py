@@ -13,6 +13,7 @@ from scipy.special import ndtri
 from propense._maths.arrays import Index, Vector
 from propense.audit._draw import Draw, list_order, read_chances, read_mask
 from propense.audit._part import Part, join, ratio_interval, smooth_rates, total_interval
+from propense.audit._survey import Weighted, read_weighted
 from propense.errors import InvalidInput, InvalidOption
 from propense.inference import Interval
 
@@ -58,7 +59,15 @@ class ListFinding:
 
 
 def read(
-    audits: Audit | Sequence[Audit], hidden: Any, *, labelled: Any, order: Any = None, confidence: float = 0.95
+    audits: Audit | Sequence[Audit],
+    hidden: Any,
+    *,
+    labelled: Any,
+    order: Any = None,
+    confidence: float = 0.95,
+    sample_weight: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
 ) -> "Findings":
     """What verdicts on a random sample of rows say about all rows.
 
@@ -72,6 +81,10 @@ def read(
         As in `draw`: the same rows, and the same order of the list.
     confidence : float, default=0.95
         How often the intervals should hold the truth.
+    sample_weight, strata, clusters : array-like of shape (n_rows,), default=None
+        If the rows are a survey's sample: how many members of the population each row stands for, and the stratum and
+        the cluster (primary sampling unit) it was drawn from. All shares are then those of the population, and the
+        intervals allow for the survey's own sample too. Without any of them, they are shares of these rows.
 
     Returns
     -------
@@ -105,7 +118,8 @@ def read(
     _check_sequence(checked)
     if not any(np.isfinite(each.verdict).any() for each in checked):
         raise InvalidInput("read: there is no verdict yet.")
-    return Findings(checked, chances, is_labelled, among, confidence)
+    survey = read_weighted(sample_weight, strata, clusters, len(chances))
+    return Findings(checked, chances, is_labelled, among, confidence, survey)
 
 
 def _checked(audit: Audit, labelled: Mask) -> Audit:
@@ -153,6 +167,8 @@ class Findings:
         The share of the positives that are labelled.
     verdicts : int
         How many rows were checked, with an answer.
+    survey : Weighted or None
+        The survey's weights and design, if the rows are a survey's sample.
     factor : float
         The part of the variance within strata that is left if h is taken into account.
     """
@@ -162,6 +178,7 @@ class Findings:
     labelled: Mask
     order: Vector
     confidence: float
+    survey: Weighted | None = None
 
     def at(self, lengths: Sequence[int]) -> list[ListFinding]:
         """How good the list is at some lengths."""
@@ -173,16 +190,23 @@ class Findings:
 
     @cached_property
     def hidden(self) -> Interval:
+        if self.survey is not None:
+            return self._of_population(~self.labelled, ~self.labelled, of_positives=False)
         return _scaled(total_interval(self._part(~self.labelled), self._z, self.factor), 1.0 / (~self.labelled).sum())
 
     @cached_property
     def positives(self) -> Interval:
+        everyone = np.ones(len(self.labelled), dtype=bool)
+        if self.survey is not None:
+            return self._of_population(everyone, everyone, of_positives=False)
         rest, rows = self.hidden, len(self.labelled)
         return Interval(*((self.labelled.sum() + (~self.labelled).sum() * x) / rows for x in _ends(rest)))
 
     @cached_property
     def label_frequency(self) -> Interval:
         found = self.positives
+        if self.survey is not None:
+            return self._of_population(self.labelled, np.ones(len(self.labelled), dtype=bool), of_positives=True)
         share = self.labelled.mean()
         return Interval(*(float(share / x) if x > 0 else 1.0 for x in (found.estimate, found.high, found.low)))
 
@@ -283,13 +307,41 @@ class Findings:
         cell = np.abs(filled[:, np.newaxis] - has).argmin(axis=1)
         _, total, mean, rates = _sums(cell, len(has), *(x[filled] for x in (size, mean, rate * size)))
         checked, positive, sampled = checked[has], positive[has], sampled[has]
-        unseen = np.where(total > 1, (total - checked) / np.maximum(total - 1.0, 1.0), 0.0)
-        unseen /= 1.0 - np.maximum(1.0 / near[has] - 1.0 / checked.sum(), 0.0)
+        unseen = (1.0 - checked / total) / (1.0 - np.maximum(1.0 / near[has] - 1.0 / checked.sum(), 0.0))
         ahead = self._tuned[0] * (mean / total - sampled / checked)
         known = self.known[rows & ~self.labelled]
         before = self.known[draw.known][rows[draw.known]]
         least, most = float((known == 1).sum()), float(len(known) - (known == 0).sum())
         return Part(total, checked, positive, ahead, unseen, rates / total, float((before == 1).sum()), least, most)
+
+    @cached_property
+    def _values(self) -> Vector:
+        """For each row a value whose mean over draws is 1 if it is positive, else 0, for sums over a survey."""
+        out = self.labelled.astype(float)
+        answered = [int(np.isfinite(each.verdict).sum()) for each in self.audits]
+        for audit, (order, stratum), verdicts in zip(self.audits, self._strata, answered, strict=True):
+            if not verdicts:
+                continue
+            filled = np.isfinite(audit.verdict)
+            rows, y, strata = audit.draw.rows[filled], audit.verdict[filled], len(audit.draw.sizes)
+            # A stratum without a verdict joins the nearest one that has some.
+            has = np.unique(audit.draw.stratum[filled])
+            group = np.abs(np.arange(strata)[:, np.newaxis] - has).argmin(axis=1)
+            of_order, of_rows = group[stratum], group[audit.draw.stratum[filled]]
+            weight = np.bincount(of_order) / np.bincount(of_rows)
+            values = np.zeros(len(out))
+            values[order] = self._tuned[0] * self.chances[order]
+            values[rows] += weight[of_rows] * (y - self._tuned[0] * self.chances[rows])
+            values[audit.draw.known] = self.known[audit.draw.known]
+            out += verdicts / sum(answered) * values
+        return out
+
+    def _of_population(self, inside: Mask, among: Mask, *, of_positives: bool) -> Interval:
+        """The share of the rows of `among`, or of the positives among them, that are positive and `inside`."""
+        assert self.survey is not None
+        below = self._values * among if of_positives else among.astype(float)
+        checked = np.isfinite(self.known) & (among if of_positives else inside)
+        return self.survey.ratio(self._values * inside, below, checked, self.confidence)
 
     def _of_list(self, length: int) -> ListFinding:
         rest = int((~self.labelled).sum())
@@ -299,6 +351,11 @@ class Findings:
         inside[list_order(self.order, ~self.labelled)[:length]] = True
         outside = ~inside & ~self.labelled
         checked = int(np.isfinite(self.known[inside]).sum())
+        if self.survey is not None:
+            precision = self._of_population(inside, inside, of_positives=False)
+            return ListFinding(
+                length, checked, precision, self._of_population(inside, ~self.labelled, of_positives=True)
+            )
         try:
             part = self._part(inside)
         except _NothingChecked:
