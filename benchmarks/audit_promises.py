@@ -14,11 +14,14 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from natural import DEFINING, read_tasks
+from natural import DEFINING
+from natural import read as read_task
 from propense import PUClassifier
 from propense._maths.logistic import sigmoid
 from propense.audit import Audit, draw, fit_curve, read
-from review_lists import World, draw as draw_labels, worlds
+from propense.datasets.home import data_home
+from review_lists import World, worlds
+from review_lists import draw as draw_labels
 from unseen import Mask, Rows, print_means
 
 COLUMNS = ("yield off", "corrected", "P(Y=1) off", "corrected", "held: yield", "P(Y=1)", "verdicts in list")
@@ -50,12 +53,12 @@ def errors(
         off += [abs(each - positive.mean()) for each in shares]
         pairs = ((first.precision, found), (audit.positives, positive.mean()))
         out.append([*off, *(float(each.low <= truth <= each.high) for each, truth in pairs), first.verdicts])
-    return np.mean(out, axis=0)
+    return np.asarray(np.mean(out, axis=0))
 
 
 def measure(world: World, size: int) -> NDArray[np.float64] | None:
     """The means of one world; None if it has too few rows."""
-    name, X, positive, mechanism, seed = world
+    _, X, positive, _, seed = world
     labelled = draw_labels(*world)
     hidden = int((positive & ~labelled).sum())
     if (~labelled).sum() < 2 * size or hidden < 10:
@@ -79,11 +82,15 @@ def main() -> None:
         print_means(COLUMNS, [mechanism for mechanism, _ in kept], np.array([each for _, each in kept]))
         return
     warnings.simplefilter("ignore")
-    tasks = read_tasks()
+    path = data_home() / "natural" / "nhanes.csv.gz"
+    if not path.is_file():
+        print(f"{path} is not there. Set PROPENSE_DATA to the folder that has it.")
+        return
+    table = np.genfromtxt(path, delimiter=",", names=True)
     print(f"| | rows | {' | '.join(COLUMNS)} |\n| --- |{' ---: |' * (1 + len(COLUMNS))}")
     for name in DEFINING:
+        task = read_task(table, name)
         for part in (1.0, 0.4):
-            task = tasks[name]
             rows = np.random.default_rng(0).random(len(task.X)) < part
             model = PUClassifier(random_state=0).fit(task.X[rows], task.labelled[rows])
             means = errors(model, task.positive[rows], task.labelled[rows], 200, asked.size, 200)
