@@ -1,12 +1,15 @@
-"""PUClassifier where nobody simulated the labelling: `python benchmarks/natural.py`.
+"""PUClassifier where nobody simulated the labelling: `python benchmarks/natural.py`, or with `--columns`.
 
 The US health survey NHANES: a doctor told some of those who have diabetes, or high blood pressure, and the survey
 measured everybody. `natural/nhanes.csv.gz` in the data folder, `PROPENSE_DATA`. Fitted to the years before 2013,
 without the columns that define the class; classes and order are of the people of 2013 and 2014, lists of rows of fit.
+`--columns` compares what may be said of the columns that speak of access to care: nothing; that being ill (y) does not
+depend on them; that the chance of a label (e) depends on them alone; both. `--drop visits` leaves out a column.
 """
 
 import argparse
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propense import PUClassifier
+from propense import SAREM, PUClassifier
 from propense.datasets.home import data_home
 from propense.tables.promise import Promise, add_up
 from unseen import Mask, Rows
@@ -31,27 +34,32 @@ DEFINING = {
 # Those of the survey's design, and all answers.
 _OTHERS = ("seqn", "cycle", "weight", "psu", "stratum", *(f"{kind}_{task}" for kind in "sy" for task in DEFINING))
 _YEAR = 2013
+# Access to care: the columns that may say who was told rather than who is ill.
+ACCESS = ("insured", "usual_place", "visits", "hospital")
 
 
 @dataclass(frozen=True)
 class Task:
-    """Rows to fit, their labels and classes; the same of later rows."""
+    """Rows to fit, their labels and classes, and the columns; the same of later rows."""
 
     X: Rows
     labelled: Mask
     positive: Mask
     fresh: Rows
     truth: Mask
+    fresh_labelled: Mask
+    names: tuple[str, ...]
 
 
-def read(table: NDArray[Any], task: str) -> Task:
-    """The rows of a task."""
+def read(table: NDArray[Any], task: str, drop: Sequence[str] = ()) -> Task:
+    """The rows of a task, without some columns."""
     table = table[~np.isnan(table[f"s_{task}"] + table[f"y_{task}"])]
     early = table["cycle"] < _YEAR
-    left_out = {*_OTHERS, *DEFINING[task]}
-    X = np.column_stack([table[name] for name in table.dtype.names or () if name not in left_out])
+    left_out = {*_OTHERS, *DEFINING[task], *drop}
+    names = tuple(name for name in table.dtype.names or () if name not in left_out)
+    X = np.column_stack([table[name] for name in names])
     s, y = (table[f"{kind}_{task}"] == 1 for kind in "sy")
-    return Task(X[early], s[early], y[early], X[~early], y[~early])
+    return Task(X[early], s[early], y[early], X[~early], y[~early], s[~early], names)
 
 
 def measure(task: Task, top: int) -> list[str]:
@@ -77,10 +85,43 @@ def measure(task: Task, top: int) -> list[str]:
     ]
 
 
+def compare_columns(name: str, task: Task, methods: Sequence[str]) -> Iterator[list[str]]:
+    """A line for each method and each way to name the columns of access to care."""
+    access = [j for j, column in enumerate(task.names) if column in ACCESS]
+    others = [j for j in range(len(task.names)) if j not in access]
+    finite = make_pipeline(SimpleImputer(strategy="median"), StandardScaler()).fit(task.X)
+    for method in methods:
+        model, read = (SAREM(), finite.transform) if method == "SAREM" else (PUClassifier(random_state=0), np.asarray)
+        for words, columns in {
+            "nothing": {},
+            "not for y": {"class_features": others},
+            "alone for e": {"propensity_features": access},
+            "both": {"class_features": others, "propensity_features": access},
+        }.items():
+            model.set_params(**{"class_features": None, "propensity_features": None, **columns})
+            model.fit(read(task.X), task.labelled)
+            y, rest = model.predict_proba(read(task.fresh))[:, 1], ~task.fresh_labelled
+            chance = y * model.predict_propensity(read(task.fresh))
+            yield [
+                name,
+                method,
+                words,
+                f"{roc_auc_score(task.truth, y):.3f}",
+                f"{roc_auc_score(task.truth[rest], y[rest]):.3f}",
+                f"{model.prior_:.3f}",
+                f"{task.positive.mean():.3f}",
+                f"{log_loss(task.fresh_labelled, chance):.4f}",
+            ]
+
+
 def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--top", type=int, default=200)
+    parser.add_argument("--columns", action="store_true", help="name columns of y and e, and compare")
+    parser.add_argument("--methods", nargs="+", default=["SAREM", "PUClassifier"], help="with --columns")
+    parser.add_argument("--tasks", nargs="+", default=list(DEFINING))
+    parser.add_argument("--drop", nargs="+", default=[], help="columns to leave out")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     path = data_home() / "natural" / "nhanes.csv.gz"
@@ -88,11 +129,18 @@ def main() -> None:
         print(f"{path} is not there. Set PROPENSE_DATA to the folder that has it.")
         return
     table = np.genfromtxt(path, delimiter=",", names=True)
+    if asked.columns:
+        print("| task | method | columns of access | area under the curve | among the unlabelled ", end="")
+        print(f"| P(Y=1), estimated | true | loss of the labels |\n| --- | --- | --- |{' ---: |' * 5}")
+        for task in asked.tasks:
+            for line in compare_columns(task, read(table, task, asked.drop), asked.methods):
+                print(f"| {' | '.join(line)} |", flush=True)
+        return
     columns = ("labelled", "positive among the others", "positive in truth", "estimated range", "area under the curve")
     print(f"| | rows | {' | '.join(columns)} | balanced accuracy | of logistic regression on the true class ", end="")
     print(f"| promised of the first {asked.top} | found |\n| --- |{' ---: |' * 10}")
-    for task in DEFINING:
-        print(f"| {task} | {' | '.join(measure(read(table, task), asked.top))} |", flush=True)
+    for task in asked.tasks:
+        print(f"| {task} | {' | '.join(measure(read(table, task, asked.drop), asked.top))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -176,7 +176,14 @@ def test_the_loss_is_what_the_choice_on_one_half_costs_on_the_other():
 
 
 def test_natural_rows_have_no_column_that_defines_their_class(tmp_path, rng, monkeypatch, capsys, quick):
-    columns = [*natural._OTHERS, *natural.DEFINING["diabetes"], *natural.DEFINING["hypertension"], "age", "bmi"]
+    columns = [
+        *natural._OTHERS,
+        *natural.DEFINING["diabetes"],
+        *natural.DEFINING["hypertension"],
+        "age",
+        "bmi",
+        "visits",
+    ]
     n = 400
     rows = {name: rng.normal(size=n) for name in columns}
     rows["cycle"] = np.where(np.arange(n) < 300, 2005, 2013)
@@ -203,3 +210,9 @@ def test_natural_rows_have_no_column_that_defines_their_class(tmp_path, rng, mon
     assert len({line.count("|") for line in printed}) == 1
     # The class is nearly a line: both recognise it.
     assert all(float(line.split(" | ")[7]) > 0.8 for line in printed[2:])
+    monkeypatch.setattr("sys.argv", ["natural.py", "--columns", "--tasks", "diabetes", "--methods", "SAREM"])
+    natural.main()
+    lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [line[2] for line in lines] == ["nothing", "not for y", "alone for e", "both"]
+    assert {line[6] for line in lines} == {f"{task.positive.mean():.3f}"}
+    assert all(float(line[3]) > 0.8 for line in lines)

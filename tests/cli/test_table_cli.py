@@ -191,7 +191,7 @@ def test_columns_of_labelling_are_suggested_until_some_are_named(clinic, tmp_pat
     status, out, err = call("fit", tmp_path / "t.csv", *FIT, "--no-scar-test")
     assert (status, err) == (0, "")
     assert "may say who gets labelled rather than who is positive: clinic (place)." in out
-    assert "If you agree: --propensity-features clinic\n" in out
+    assert "If you agree: --propensity-features clinic (and" in out
     _, out, _ = call("fit", tmp_path / "t.csv", *FIT, "--no-scar-test", "--propensity-features", "clinic")
     assert "If you agree" not in out
 

@@ -30,7 +30,7 @@ def test_columns_are_suggested_by_their_names_if_they_move_the_labels(rng):
     assert suggestion.columns == ["visits", "insured"]
     words = str(suggestion)
     assert "visits (contact with those who look), insured (access)" in words
-    assert words.endswith("If you agree: --propensity-features visits,insured")
+    assert "If you agree: --propensity-features visits,insured (and the other columns as --class-features, if" in words
     assert found.estimator.propensity_features is None
     assert words in gather_fit(found, "survey").learned
 
@@ -70,14 +70,16 @@ def test_arrays_get_the_argument_instead_of_the_option(rng):
     frame = survey(rng).to_pandas()
     X, s = frame[["age", "bmi", "visits"]], frame["told"]
     suggestion = suggest_columns(summarise_estimator(SAREM(tol=1e-3).fit(X, s), X, s))
-    assert str(suggestion).endswith("If you agree: propensity_features=['visits']")
+    assert "If you agree: propensity_features=['visits'] (and the other columns as class_features, if" in str(
+        suggestion
+    )
     assert suggest_columns(summarise_estimator(SAREM(tol=1e-3).fit(X.to_numpy(), s), X.to_numpy(), s)) is None
 
 
 def test_odd_names_can_be_pasted():
-    assert str(Suggestion(["visits per year"], ["time"])).endswith("--propensity-features 'visits per year'")
+    assert "agree: --propensity-features 'visits per year' (and" in str(Suggestion(["visits per year"], ["time"]))
     several = Suggestion(["visits, all", "ward"], ["time", "place"])
-    assert str(several).endswith("--propensity-features 'visits, all' --propensity-features ward")
+    assert "agree: --propensity-features 'visits, all' --propensity-features ward (and" in str(several)
 
 
 SPOKEN = {

@@ -66,6 +66,8 @@ class Suggestion:
         return (
             f"Columns that may say who gets labelled rather than who is positive: {named}. Their names suggest it, and "
             f"they move the labels; whether it is so, only you can know. If you agree: {self._option()}"
+            + f" (and the other columns as {'--class-features' if self.from_table else 'class_features'}, if being "
+            "positive does not depend on these)"
         )
 
     def _option(self) -> str:
