@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from propense.cli._audit import audit
+from propense.cli._bounds import bounds
 from propense.cli._datasets import datasets
 from propense.cli._printing import harmless
 from propense.cli._study import study
@@ -36,7 +37,7 @@ app = typer.Typer(
 )
 
 
-for command in (fit, score, inspect, methods):
+for command in (fit, score, bounds, inspect, methods):
     app.command()(command)
 app.add_typer(audit, name="audit")
 app.add_typer(study, name="study")

@@ -7,19 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from propense._designs import Design
-from propense._inputs.sample import Sample, read_features, read_sample
-from propense._maths.arrays import Vector, as_float, library_of, to_host
-from propense._maths.double_logistic import hidden_positive
-from propense._maths.logistic import sigmoid
-from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
-from propense.estimators._base import BasePUClassifier
 from propense.inference._bound_options import Asked, read_assumptions
+from propense.inference._bound_rows import ReadRows, read_groups, read_rows
 from propense.inference._correlated_bounds import Ends, correlated_ends
 from propense.inference._label_bands import Assumptions, LabelledRows, averages, band, hidden_ends, violation
 
@@ -27,11 +18,10 @@ __all__ = ["Bounds", "Robustness", "bound_rows", "bounds", "find_bounds", "find_
 
 # Draws for the limits: their spread is then known to within 7 %.
 _DRAWS = 100
-# The prior on the rows passed may differ from that of fit by this: sums in another order round differently.
+# Differences below this are rounding.
 _SAME = 1e-6
 # The largest departure that is looked for.
 _FARTHEST = 1e6
-_MOST_GROUPS = 200
 
 
 @dataclass(frozen=True)
@@ -203,7 +193,6 @@ def bounds(
     >>> print("{:.2f} to {:.2f}".format(*found.prior), f"in truth {data.positive.mean():.2f}")
     0.25 to 0.62 in truth 0.51
     """
-    estimator, X = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
     asked = read_assumptions(
         propensity=propensity,
         odds_ratio=odds_ratio,
@@ -214,81 +203,20 @@ def bounds(
         confidence=confidence,
         random_state=random_state,
     )
-    return bound_rows(estimator, X, y, asked, groups=groups, sample_weight=sample_weight)
+    return bound_rows(read_rows(model, X, y, sample_weight), asked, groups)
 
 
-def bound_rows(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    asked: Asked,
-    *,
-    groups: Any = None,
-    sample_weight: Any = None,
-    scores: tuple[Vector, Vector, Vector] | None = None,
-) -> Bounds:
-    """`bounds` with assumptions that are read; `scores` are y, e and h of all rows, if they are known already."""
-    if not isinstance(estimator, BasePUClassifier):
-        raise InvalidOption(f"model={type(estimator).__name__}: pass a fitted estimator of propense, or a pipeline.")
-    check_is_fitted(estimator)
-    if library_of(X) == "dask":
-        raise InvalidFeatures("bounds needs rows in memory, but X is a Dask array. Pass a sample of its rows.")
-    design = read_features(estimator, X)
-    # Reading sets the column names of an estimator: use a clone, and leave the fitted one unchanged.
-    sample, classes = read_sample(clone(estimator), X, y, sample_weight, None, estimator._read_labels)
-    if classes[1] != estimator.classes_[1]:
-        raise InvalidLabels(f"y marks labelled rows by {classes[1]}, but in fit it was {estimator.classes_[1]}.")
-    if sample.negative is not None:
-        raise InvalidOption("bounds does not take known negatives: leave these rows out, or pass them as unlabelled.")
-    count = len(to_host(y))
-    kept = np.arange(count) if sample.rows is None else np.asarray(to_host(sample.rows))
-    of_rows = None if groups is None else _read_groups(groups, count)[kept]
-    found = _scores(estimator, design, sample, kept) if scores is None else tuple(each[kept] for each in scores)
-    posterior, propensity, hidden = found
-    labelled = np.asarray(to_host(as_float(sample.labelled)), dtype=np.float64)
-    weights = np.ones(len(kept)) if sample.weights is None else np.asarray(to_host(sample.weights), dtype=np.float64)
-    rows = LabelledRows.of(labelled, posterior * propensity, posterior, propensity, weights / weights.mean())
-    estimate = float(np.average(np.where(labelled > 0, 1.0, hidden), weights=weights))
+def bound_rows(read: ReadRows, asked: Asked, groups: Any = None) -> Bounds:
+    """`bounds` for rows and assumptions that are read."""
+    of_rows = None if groups is None else read_groups(groups, read.count)[read.kept]
     if asked.correlation is None:
-        result = find_bounds(rows, asked, estimate, of_rows)
+        result = find_bounds(read.rows, asked, read.estimate, of_rows)
     else:
-        ends = correlated_ends(sample, rows, asked, of_rows)
-        result = _result(rows, asked, estimate, ends.prior, ends.hidden, ends.contradicted, ends.groups)
-    everywhere = np.full((count, 2), np.nan)
-    everywhere[kept] = result.hidden
+        ends = correlated_ends(read.sample, read.rows, asked, of_rows)
+        result = _result(read.rows, asked, read.estimate, ends.prior, ends.hidden, ends.contradicted, ends.groups)
+    everywhere = np.full((read.count, 2), np.nan)
+    everywhere[read.kept] = result.hidden
     return replace(result, hidden=everywhere)
-
-
-def _scores(
-    estimator: BasePUClassifier, design: Design, sample: Sample, kept: NDArray[np.intp]
-) -> tuple[Vector, Vector, Vector]:
-    """y, e and h of the rows of weight above 0, by models that have not seen them if these are the rows of fit."""
-    held = [getattr(estimator, f"oof_{name}_", None) for name in ("posterior", "propensity", "hidden")]
-    if held[0] is not None and len(held[0]) == len(kept):
-        prior = sample.mean(as_float(sample.labelled) + ~sample.labelled * held[2])
-        if abs(prior - estimator.prior_) <= _SAME:
-            posterior, propensity, hidden = (np.asarray(to_host(each), dtype=np.float64) for each in held)
-            return posterior, propensity, hidden
-    a, b = (np.asarray(to_host(each), dtype=np.float64)[kept] for each in estimator._log_odds(design))
-    return sigmoid(a), sigmoid(b), hidden_positive(a, b)
-
-
-def _read_groups(groups: Any, count: int) -> NDArray[Any]:
-    """The group of each row; missing values are a group of their own."""
-    values = np.asarray(groups, dtype=object)
-    if values.shape != (count,):
-        raise InvalidInput(f"groups has shape {values.shape} for {count} rows. Pass one value per row.")
-    named = [each.item() if isinstance(each, np.generic) else each for each in values]
-    missing = [each is None or each != each or type(each).__name__ == "NAType" for each in named]
-    try:
-        different = len({each for each, gone in zip(named, missing, strict=True) if not gone})
-    except TypeError:
-        raise InvalidInput("groups must hold text, numbers or truth values, one per row.") from None
-    if different > _MOST_GROUPS:
-        raise InvalidInput(f"groups has {different} values, more than {_MOST_GROUPS}. Put them into fewer groups.")
-    out = np.empty(count, dtype=object)
-    out[:] = ["(missing)" if gone else each for each, gone in zip(named, missing, strict=True)]
-    return out
 
 
 def find_bounds(rows: LabelledRows, asked: Asked, estimate: float, groups: NDArray[Any] | None = None) -> Bounds:

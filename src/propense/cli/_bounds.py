@@ -1,0 +1,147 @@
+"""`propense bounds`: what the labels of a table leave open."""
+
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from propense.cli._printing import harmless, say
+from propense.cli._table import Decimal, Method, ModelFile, Table, find_method, load_model
+from propense.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from propense.inference import Bounds
+
+__all__ = ["bounds"]
+
+
+def bounds(
+    table: Table,
+    model: ModelFile,
+    propensity: Annotated[
+        str | None,
+        typer.Option(
+            "--propensity",
+            help="Assume that a positive is labelled with a chance in this range: 0.2-0.9, or 0.2 for at least 0.2.",
+        ),
+    ] = None,
+    odds_ratio: Annotated[
+        float | None,
+        typer.Option(
+            "--odds-ratio",
+            help="Assume that the odds of a label differ by at most this factor between any two positives.",
+        ),
+    ] = None,
+    departure: Annotated[
+        float | None,
+        typer.Option(
+            "--departure",
+            help="Assume that the odds of a label are at most this factor above or below those of the model.",
+        ),
+    ] = None,
+    rising: Annotated[
+        bool,
+        typer.Option("--rising", help="Assume that positives with higher class scores are labelled at least as often."),
+    ] = False,
+    clearest: Annotated[
+        float | None,
+        typer.Option(
+            "--clearest", help="Assume that at least this share of the rows with the highest class scores is positive."
+        ),
+    ] = None,
+    correlation: Annotated[
+        str | None,
+        typer.Option(
+            "--correlation",
+            help="Assume a correlation of what no column shows between being positive and being labelled: 0.3, or a "
+            "range with a comma: 0,0.5.",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="A column whose values are groups, for ranges by group.")
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="How often the limits should hold, in per cent.")
+    ] = 95.0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    decimal: Decimal = None,
+    method: Method = None,
+) -> None:
+    """Say how many rows of a table are positive under assumptions about the labels alone, with a range."""
+    from propense.tables import TableFile, bound_table
+
+    if not 50.0 <= confidence < 100.0:
+        raise InvalidOption(f"--confidence {confidence:g}: give per cent, from 50 to below 100, such as 95.")
+    given = {
+        "propensity": _range("--propensity", propensity, "-,"),
+        "odds_ratio": odds_ratio,
+        "departure": departure,
+        "rising": rising,
+        "clearest": clearest,
+        "correlation": _range("--correlation", correlation, ","),
+        "confidence": confidence / 100.0,
+    }
+    if method is not None:
+        find_method(method)
+    fitted = load_model(model, notes=(lambda line: print(harmless(line), file=sys.stderr)) if json else say)
+    source = TableFile(table)
+    found = bound_table(fitted, source.read(), group=group, where=str(table), decimal=decimal, **given)
+    if json:
+        print(_as_json(found))
+    else:
+        say(*str(found).splitlines())
+
+
+def _range(option: str, given: str | None, signs: str) -> Any:
+    """A number, or two with a sign between them."""
+    if given is None:
+        return None
+    parts = [given]
+    for sign in signs:
+        if sign in given:
+            parts = given.replace("–", "-").split(sign)
+            break
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        example = "0.2 or 0.2-0.9" if "-" in signs else "0.3 or 0,0.5"
+        raise InvalidOption(f"{option} {given}: pass a number or a range, such as {example}.")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _as_json(found: "Bounds") -> str:
+    """The bounds as JSON, with null for what is not a number."""
+    pair = _pair
+    groups = [
+        {
+            "group": name,
+            "positives": pair(found.prior_by_group[name], found.prior_limits_by_group[name]),
+            "labelled": pair(found.propensity_by_group[name], found.propensity_limits_by_group[name]),
+        }
+        for name in found.prior_by_group
+    ]
+    value = found.robustness_value
+    whole = {
+        "labelled": found.labelled,
+        "positives": pair(found.prior, found.prior_limits),
+        "model": found.estimate,
+        "assumptions": list(found.assumptions),
+        "contradicted": found.contradicted,
+        "robustness": {"halved": _finite(value.halved), "doubled": _finite(value.doubled)},
+        "groups": groups,
+        "confidence": found.confidence,
+    }
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False)
+
+
+def _pair(ends: tuple[float, float], limits: tuple[float, float]) -> dict[str, float | None]:
+    names = ("low", "high", "low_limit", "high_limit")
+    return {name: _finite(each) for name, each in zip(names, (*ends, *limits), strict=True)}
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

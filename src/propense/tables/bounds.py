@@ -1,0 +1,66 @@
+"""Bounds for the rows of a table, under assumptions about its labels."""
+
+from typing import Any
+
+import numpy as np
+
+from propense.errors import InvalidTable
+from propense.inference import Bounds
+from propense.inference._bound_options import read_assumptions
+from propense.inference._bound_rows import read_rows
+from propense.inference._bounds import bound_rows
+from propense.tables.cells import as_levels, naming_the_column, normalise_decimals
+from propense.tables.model import TableModel
+
+__all__ = ["bound_table"]
+
+
+def bound_table(
+    model: TableModel,
+    table: Any,
+    *,
+    group: str | None = None,
+    where: str = "the table",
+    decimal: str | None = None,
+    **assumptions: Any,
+) -> Bounds:
+    """What can be said of the positives of a table under assumptions about the labelling, and no others.
+
+    Rows of the fit are judged by models that have not seen them, if the model of the table has kept these values.
+
+    Parameters
+    ----------
+    model : TableModel
+    table : pyarrow.Table
+        With the label column of the model.
+    group : str, default=None
+        A column whose values are groups, for ranges by group.
+    where : str, default="the table"
+        The name of the table in errors.
+    decimal : {".", ","}, default=None
+        The decimal sign of numbers written as text. None means a point.
+    **assumptions
+        As in `propense.bounds`: ``propensity``, ``odds_ratio``, ``departure``, ``rising``, ``clearest``,
+        ``correlation``, ``confidence``.
+
+    Returns
+    -------
+    Bounds
+    """
+    asked = read_assumptions(**assumptions)
+    model.schema.check(table.column_names, where)
+    for name, role in ((model.label.column, "the label"), (group, "the group")):
+        if name is not None and name not in table.column_names:
+            raise InvalidTable(f"{where} has no column {name!r}, {role}. Its columns: {', '.join(table.column_names)}.")
+    labelled = model.label.read(table.column(model.label.column), where)
+    if not labelled.any() or labelled.all():
+        which = "every row is" if labelled.all() else "no row is"
+        raise InvalidTable(f"{where}, column {model.label.column!r}: {which} labelled, so labels show nothing.")
+    groups = None
+    if group is not None:
+        with naming_the_column(table.column(group), group, where):
+            groups = np.array(as_levels(table.column(group)).to_pylist(), dtype=object)
+    read = model.schema.read(normalise_decimals(table, model.schema.names, decimal), where)
+    scores, _ = model.score_read(table, read, where)
+    y, e, h = scores.posterior, scores.propensity, scores.hidden
+    return bound_rows(read_rows(model.estimator, model.features_of(read), labelled, scores=(y, e, h)), asked, groups)
