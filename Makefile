@@ -71,6 +71,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/scar_size_power.py
 	$(BIN)/python benchmarks/sparse_path.py
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/survey_coverage.py
 	$(BIN)/python benchmarks/dask_fit.py --folder .venv/bench --rows 2000000 --pieces 10 --labelled 500000
 	$(BIN)/python benchmarks/peers.py
 
