@@ -81,6 +81,13 @@ def test_a_column_that_neither_depends_on_might_as_well_not_be_there(data, name)
     assert found.prior_ == pytest.approx(without.prior_, abs=1e-5)
 
 
+def test_the_start_of_tm_does_not_use_such_a_column_either(data):
+    """One round is not enough to forget the start."""
+    model = TM(class_features=OF_CLASS, propensity_features=OF_LABEL, max_iter=1)
+    found, without = (clone(model).fit(X, data.labelled) for X in (data.X, data.X[:, :4]))
+    np.testing.assert_allclose(found.coef_[0, :4], without.coef_[0], atol=1e-8)
+
+
 def test_a_known_propensity_leaves_a_regression_on_the_columns_of_the_class(data):
     model = KnownPropensity(class_features=OF_CLASS).fit(data.X, data.labelled, propensity=data.propensity)
     alone = KnownPropensity().fit(data.X[:, OF_CLASS], data.labelled, propensity=data.propensity)

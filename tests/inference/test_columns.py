@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import missing, tensor
-from propense import SAREM, JointMLE, KnownPropensity, Naive, PGLin, PUClassifier, column_check
+from propense import SAREM, JointMLE, KnownPropensity, Naive, PGLin, PUClassifier, SeveralSources, column_check
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 
@@ -161,6 +161,7 @@ WRONG = [
     (Naive(), {"propensity_features": [1]}, "Naive does not estimate which rows are labelled"),
     (PGLin(), {"propensity_features": [1]}, "PGLin does not estimate which rows are labelled"),
     (KnownPropensity(propensity_features=[1]), {}, "KnownPropensity does not estimate which rows"),
+    (SeveralSources(propensity_features=[1]), {}, "takes one column of labels, and SeveralSources has several"),
     (make_pipeline(StandardScaler(), SAREM()), {}, "estimator=Pipeline: pass an estimator of propense"),
     (NAMED, {"random_state": "a"}, "random_state='a'"),
     (SAREM(ridge=-1.0, propensity_features=[1]), {}, "ridge=-1.0"),

@@ -21,7 +21,7 @@ from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import logit, sigmoid, softplus
 from propense._maths.quantiles import repeated_quantile
 from propense.errors import InvalidOption
-from propense.estimators import KnownPropensity
+from propense.estimators import KnownPropensity, SeveralSources
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["ColumnChange", "ColumnCheck", "column_check"]
@@ -273,6 +273,11 @@ def _with_names(estimator: Any, columns: Any) -> BasePUClassifier:
         raise InvalidOption(
             f"column_check: {type(estimator).__name__} does not estimate which rows are labelled, so no column is "
             "named for that. SAREM or PUClassifier do, for instance."
+        )
+    if isinstance(estimator, SeveralSources):
+        raise InvalidOption(
+            "column_check takes one column of labels, and SeveralSources has several, which separate y from e without "
+            "names. Check the columns of one source with SAREM, for instance."
         )
     asked: BasePUClassifier = clone(estimator)
     if columns is not None:
