@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 from conftest import fit
 from propense import Naive, PUClassifier, intervals, load, save
-from propense._steps.corrected import Audited
+from propense._maths.double_logistic import hidden_positive
+from propense._steps.corrected import Audited, correct_rows, correction_slopes
 from propense.errors import InvalidOption, ModelFileError
 from propense.estimators._corrected import with_audit, without_audit
 from propense.model_files.codec import build_model, describe_model
@@ -155,3 +156,28 @@ def test_the_facts_are_said_in_words():
         "100 rows were checked: 30 positive, 68 negative, 2 without an answer. The share of positives is 40.0% (30.0% "
         "to 50.0%); without the audit the model said 50.0%."
     )
+
+
+@pytest.mark.parametrize("along", ["hidden", "posterior"])
+def test_rows_elsewhere_are_corrected_as_here(problem, along):
+    """Dask arrays and tensors."""
+    da, torch = pytest.importorskip("dask.array"), pytest.importorskip("torch")
+    X, s = problem
+    corrected = with_audit(PUClassifier(learners="linear", random_state=0).fit(X, s), replace(FACTS, along=along), 0.6)
+    for elsewhere in (da.from_array(X, chunks=(100, 3)), torch.from_numpy(X)):
+        for name in ("predict_hidden", "predict_propensity", "predict_hidden_range"):
+            found = np.asarray(getattr(corrected, name)(elsewhere))
+            np.testing.assert_allclose(found, getattr(corrected, name)(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("along", ["hidden", "posterior"])
+def test_slopes_are_derivatives_of_h(rng, along):
+    a, b = rng.normal(scale=3.0, size=(2, 50))
+    facts = replace(FACTS, along=along)
+
+    def h(values):
+        return hidden_positive(*correct_rows(a, b, replace(facts, values=tuple(values)))[:2])
+
+    step = 1e-5 * np.eye(3)
+    numeric = [(h(np.array(FACTS.values) + each) - h(np.array(FACTS.values) - each)) / 2e-5 for each in step]
+    np.testing.assert_allclose(correction_slopes(a, b, facts), np.transpose(numeric), atol=1e-8)

@@ -10,11 +10,25 @@ from pyarrow import csv, parquet
 
 from clinic import make_clinic
 from propense import load, save
+from propense._maths.double_logistic import hidden_positive
+from propense._steps.corrected import Audited, correct_rows, correction_slopes
 from propense.errors import InvalidOption, InvalidTable, ModelFileError
 from propense.model_files import save_corrected
 from propense.model_files.codec import build_model, describe_model
-from propense.tables import TableFile, correct_model, draw_audit, fit_table, read_audit, score_file, write_audit
+from propense.tables import (
+    Promise,
+    TableFile,
+    correct_model,
+    describe_learning,
+    draw_audit,
+    fit_table,
+    read_audit,
+    score_file,
+    summarise_estimator,
+    write_audit,
+)
 from propense.tables.audit_files import _same_id
+from propense.tables.promise import add_up
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 N = 600
@@ -217,6 +231,17 @@ def test_rows_of_which_nobody_can_say_are_shown_both_ways(model, clinic, truth, 
     assert found.if_all_no < found.findings.positives.estimate < found.if_all_yes
 
 
+def test_columns_that_are_no_text_are_refused(model, clinic, drawn, tmp_path):
+    odd = drawn.set_column(1, "verdict", pa.array([["yes"]] * drawn.num_rows))
+    parquet.write_table(odd, tmp_path / "odd.parquet")
+    with pytest.raises(InvalidTable, match="column 'verdict' holds list"):
+        read_audit(model, clinic, [tmp_path / "odd.parquet"])
+    # A category is text.
+    words = pa.array(["yes"] * drawn.num_rows).dictionary_encode()
+    parquet.write_table(drawn.set_column(1, "verdict", words), tmp_path / "level.parquet")
+    assert read_audit(model, clinic, [tmp_path / "level.parquet"]).verdicts.positive == drawn.num_rows
+
+
 def changed(table, column, row, value):
     cells = table[column].to_pylist()
     cells[row] = value
@@ -410,12 +435,46 @@ def test_lists_leave_out_what_is_known(clinic, truth, tmp_path, named):
     wanted = sorted(unlabelled, key=lambda row: -scores.order[row])[:100]
     assert rows == wanted
     assert done.promise.expected == pytest.approx(scores.hidden[wanted].sum())
+    # Nothing is promised of no rows.
+    everyone = table.set_column(table.column_names.index("reported"), "reported", pa.array(["yes"] * N))
+    csv.write_csv(everyone, tmp_path / "everyone.csv")
+    for top in (None, 5):
+        done = score_file(corrected, TableFile(tmp_path / "everyone.csv"), tmp_path / "o.csv", top=top)
+        assert (done.promise.rows, done.promise.expected, done.promise.high) == (0, 0.0, 0.0)
     # Rows of another table are not known, even under the same number.
     other, _ = make_clinic(seed=5)
     if not named:
         csv.write_csv(other.drop_columns(["patient"]), tmp_path / "other.csv")
         done = score_file(corrected, TableFile(tmp_path / "other.csv"), tmp_path / "o.csv")
         assert done.known_positive + done.known_negative == 0
+
+
+def test_a_promise_holds_95_times_in_a_hundred(rng):
+    """Against curves and rows drawn from what the audit says of them."""
+    a, b = rng.normal(size=300), rng.normal(size=300) - 1.0
+    covariance = ((0.06, 0.01), (0.01, 0.05))
+    counts = {"verdicts": 9, "positives": 4, "negatives": 5, "unsure": 0}
+    facts = Audited(**counts, **dict.fromkeys(("prior_before", "prior", "low", "high", "confidence"), 0.5),
+                    along="hidden", knots=(-2.0, 1.0), values=(-0.5, 0.3), covariance=covariance)  # fmt: skip
+    h = hidden_positive(*correct_rows(a, b, facts)[:2])
+    promise = Promise.of_audit(add_up(h, None), correction_slopes(a, b, facts).sum(axis=0), covariance)
+    assert promise.expected == pytest.approx(h.sum())
+    found = []
+    for values in rng.multivariate_normal(facts.values, covariance, size=3000):
+        chances = hidden_positive(*correct_rows(a, b, replace(facts, values=tuple(values)))[:2])
+        found.append((rng.random(300) < chances).sum())
+    held = np.mean([promise.low <= each <= promise.high for each in found])
+    assert 0.935 < held < 0.965
+    assert str(promise).endswith("and in the number found, 95 times in a hundred.")
+
+
+def test_a_summary_of_a_corrected_model_says_what_was_checked(model, clinic, back):
+    found = read_audit(model, clinic, [back])
+    corrected = correct_model(model, found)
+    X, s = model.features(clinic), np.array(clinic.column("reported")) == "yes"
+    summary = summarise_estimator(corrected.estimator, X, s)
+    assert summary.prior_range == (found.findings.positives.low, found.findings.positives.high)
+    assert describe_learning(summary)[0] == str(corrected.estimator.audit_)
 
 
 def test_the_naive_method_is_audited_and_not_corrected(clinic, truth, tmp_path):

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propense._designs import Design, Predictor
 from propense._maths.arrays import Rows, namespace
 from propense._maths.double_logistic import hidden_log_odds, replace_hidden
 from propense._maths.hidden_curve import HiddenCurve
+from propense._maths.logistic import sigmoid
 
-__all__ = ["Audited", "CorrectedPredictor", "correct_pair", "correct_rows"]
+__all__ = ["Audited", "CorrectedPredictor", "correct_pair", "correct_rows", "correction_slopes"]
 
 # 95 % of a normal distribution are within this many standard deviations.
 _Z = 1.959963984540054
@@ -114,12 +116,25 @@ def correct_pair(posterior: Predictor, propensity: Predictor, facts: Audited) ->
 
 def correct_rows(a: Rows, b: Rows, facts: Audited) -> tuple[Rows, Rows, tuple[Rows, Rows]]:
     """The log-odds of y and e, corrected, and those of the ends of the 95 % interval of h."""
-    xp, curve = namespace(a), facts.curve
-    # Where every positive is labelled, no unlabelled row is: the log-odds of h are −inf.
-    hidden = xp.clip(hidden_log_odds(a, b), -_FARTHEST, _FARTHEST)
-    along = a if facts.along == "posterior" else hidden
-    middle, far = hidden + curve.of(along), _Z * curve.spread(along)
+    hidden, along = _score(a, b, facts)
+    middle, far = hidden + facts.curve.of(along), _Z * facts.curve.spread(along)
     return (*replace_hidden(a, b, middle), (middle - far, middle + far))
+
+
+def correction_slopes(a: NDArray[np.float64], b: NDArray[np.float64], facts: Audited) -> NDArray[np.float64]:
+    """The derivative of each row's corrected h by the values of the curve, of shape (n_rows, n_knots)."""
+    hidden, along = _score(a, b, facts)
+    h = sigmoid(hidden + facts.curve.of(along))
+    ones = np.eye(len(facts.knots))
+    weights = np.column_stack([np.interp(along, facts.knots, one) for one in ones])
+    return np.asarray((h * (1.0 - h))[:, np.newaxis] * weights)
+
+
+def _score(a: Rows, b: Rows, facts: Audited) -> tuple[Rows, Rows]:
+    """The log-odds of h, finite, and the score that the correction follows."""
+    # Where every positive is labelled, no unlabelled row is: the log-odds of h are −inf.
+    hidden = namespace(a).clip(hidden_log_odds(a, b), -_FARTHEST, _FARTHEST)
+    return hidden, a if facts.along == "posterior" else hidden
 
 
 def _is_number(value: Any) -> bool:

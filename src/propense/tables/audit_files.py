@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from propense.audit import Draw
 from propense.errors import InvalidTable
 from propense.tables.audit_rows import AuditRows, digest
-from propense.tables.cells import take_rows
+from propense.tables.cells import naming_the_column, plain_text, take_rows
 from propense.tables.files import TableFile
 from propense.tables.verdicts import OPEN, read_words, said
 
@@ -148,18 +148,18 @@ def read_file(
 
 def _cells(source: TableFile, named: str, where: str) -> dict[str, list[str]]:
     """The cells of the columns that matter, as text; names may differ in case."""
-    import pyarrow as pa
-
     by_name = {name.strip().lower(): name for name in reversed(source.columns)}
     found = {name: name if name in source.columns else by_name.get(name.lower()) for name in (named, *COLUMNS)}
     missing = [name for name, there in found.items() if there is None]
     if missing:
         raise InvalidTable(f"{where} has no column {missing[0]!r}. {_WAY_OUT}")
     table = source.read([str(there) for there in dict.fromkeys(found.values())])
-    return {
-        name: ["" if cell is None else cell for cell in table.column(there).cast(pa.string()).to_pylist()]
-        for name, there in found.items()
-    }
+    out = {}
+    for name, there in found.items():
+        cells = table.column(there)
+        with naming_the_column(cells, str(there), where):
+            out[name] = ["" if cell is None else cell for cell in plain_text(cells).to_pylist()]
+    return out
 
 
 def _one_plan(cells: dict[str, list[str]], lines: NDArray[np.intp], named: str, where: str) -> Plan:

@@ -26,6 +26,7 @@ __all__ = [
     "looks_numeric",
     "naming_the_column",
     "normalise_decimals",
+    "plain_text",
     "row_ids",
     "take_rows",
     "with_points",
@@ -63,6 +64,13 @@ def as_text(cells: Any) -> Any:
     text = compute.utf8_trim_whitespace(text)
     missing = compute.is_in(compute.utf8_lower(text), value_set=pa.array(_MISSING))
     return compute.if_else(missing, pa.scalar(None, pa.string()), text)
+
+
+def plain_text(cells: Any) -> Any:
+    """Arrow strings as they are; null only where there is nothing at all."""
+    import pyarrow as pa
+
+    return _plain(cells).cast(pa.string())
 
 
 def as_levels(cells: Any) -> Any:

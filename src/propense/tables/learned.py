@@ -27,6 +27,7 @@ _RESTS = "How many rows are positive rests on that, and the ranges take it for g
 _LEVELLING = "where labels level off among the most likely rows, and on how the rows are spread"
 _READINGS = f"How many rows are positive rests on {_LEVELLING}. Neither is certain: hence the range."
 _WHICH = f"Which rows are positive rests on {_LEVELLING}. Neither is certain: hence the ranges of rows and groups."
+_AUDITED = "The number of positives and its range rest on the rows that people checked, not on assumptions."
 _ASSUMPTIONS = "The range is what other assumptions about the labelling would give."
 _SHARES = (
     "Each share is the number of labels in a group divided by its estimated number of positives, and as uncertain as "
@@ -45,6 +46,9 @@ _EQUALLY = {
 def describe_learning(found: TableFit) -> list[str]:
     """Sentences about a fit, without the number of positives, which is stated elsewhere."""
     estimator = found.estimator
+    facts = getattr(estimator, "audit_", None)
+    if facts is not None:
+        return [str(facts), _AUDITED, _scored_by(found)]
     diagnosis = getattr(estimator, "diagnosis_", None)
     if not isinstance(diagnosis, Diagnosis):
         separates = estimator.description.separates

@@ -11,7 +11,7 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sample import read_features
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
-from propense._steps.corrected import correct_rows
+from propense._steps.corrected import correct_rows, correction_slopes
 from propense.estimators import Naive, PUClassifier
 from propense.estimators._base import BasePUClassifier
 from propense.tables.cells import row_ids
@@ -47,6 +47,8 @@ class Scores:
         The range of h(x), if the method gives one.
     order : ndarray of shape (n_rows,), or None
         What lists are ordered by, if an audit has corrected the model: what they were ordered by before.
+    slopes : ndarray of shape (n_rows, n_knots), or None
+        If an audit has corrected the model: how far h(x) moves with each value of the correction.
     """
 
     posterior: NDArray[np.float64]
@@ -54,6 +56,7 @@ class Scores:
     hidden: NDArray[np.float64]
     hidden_range: NDArray[np.float64] | None = None
     order: NDArray[np.float64] | None = None
+    slopes: NDArray[np.float64] | None = None
 
     def replaced(self, rows: NDArray[np.bool_], others: "Scores") -> "Scores":
         """The scores, with those of some rows replaced."""
@@ -163,7 +166,8 @@ def scores_of_log_odds(estimator: BasePUClassifier, a: Any, b: Any, ends: Any = 
     facts = getattr(estimator, "audit_", None)
     if facts is None:
         return before
-    return replace(_as_chances(*correct_rows(a, b, facts)), order=review_order(estimator, before))
+    corrected, slopes = _as_chances(*correct_rows(a, b, facts)), correction_slopes(a, b, facts)
+    return replace(corrected, order=review_order(estimator, before), slopes=slopes)
 
 
 def _as_chances(a: Any, b: Any, ends: Any) -> Scores:

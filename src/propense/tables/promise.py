@@ -1,10 +1,13 @@
 """How many of some unlabelled rows should be positive, with a range; and when no number is given."""
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._maths.logistic import logit, sigmoid
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["TOO_LITTLE", "Promise", "add_up", "likely_range", "too_little_learned"]
@@ -30,9 +33,13 @@ _COVERS = (
     "The range allows for other assumptions about the labelling, within limits, and for chance: the number found "
     "varies by itself."
 )
-_COVERS_AUDITED = "The range allows for chance: in the verdicts of the audit, and in the number found."
+_COVERS_AUDITED = (
+    "The range allows for chance, in the verdicts of the audit and in the number found, 95 times in a hundred."
+)
 # Eight of ten values of a normal distribution are within this many standard deviations.
 _EIGHT_OF_TEN = 1.28
+# And 95 of a hundred within this many.
+_MOST = 1.96
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class Promise:
         The sum of h(x) over the rows.
     low, high : float
         The sums of the lower and the upper ends of h(x), less and plus what chance adds to a sum of independent rows,
-        eight times in ten. NaN if the method gives no range.
+        eight times in ten. NaN if the method gives no range. If an audit has corrected h(x): a 95 % interval.
     unpromised : str
         Why the numbers should not be relied on; empty if they may.
     audited : bool
@@ -61,11 +68,27 @@ class Promise:
     audited: bool = False
 
     @classmethod
-    def of(cls, sums: NDArray[np.float64], unpromised: str = "", *, audited: bool = False) -> "Promise":
+    def of(cls, sums: NDArray[np.float64], unpromised: str = "") -> "Promise":
         """The promise for rows that `add_up` has added up."""
         rows, expected = sums[:2].tolist()
         low, high = likely_range(sums)
-        return cls(round(rows), expected, float(low), float(high), unpromised, audited)
+        return cls(round(rows), expected, float(low), float(high), unpromised)
+
+    @classmethod
+    def of_audit(cls, sums: NDArray[np.float64], slopes: NDArray[np.float64], covariance: Any) -> "Promise":
+        """The same with chances that an audit has corrected; `slopes` are the sums of their slopes.
+
+        How uncertain the sum of h is follows from its slopes and the covariance of the correction, in log-odds of the
+        share, so that it stays between none and all. What chance adds to the number joins as variances do.
+        """
+        count, expected, _, _, chance = sums.tolist()
+        rows = max(count, 1.0)
+        share = min(max(expected / rows, 1e-9), 1.0 - 1e-9)
+        spread = max(float(slopes @ np.asarray(covariance) @ slopes), 0.0)
+        far = _MOST * math.sqrt(spread) / (rows * share * (1.0 - share))
+        ends = [expected - rows * float(sigmoid(logit(share) + way * far)) for way in (-1.0, 1.0)]
+        low, high = (math.hypot(each, _MOST * math.sqrt(max(chance, 0.0))) for each in ends)
+        return cls(round(count), expected, max(expected - low, 0.0), min(expected + high, count), audited=True)
 
     def __str__(self) -> str:
         return self.about("this row" if self.rows == 1 else f"these {self.rows:,} rows")

@@ -24,6 +24,9 @@ from propense.tables.verdicts import NO, OPEN, YES
 
 __all__ = ["Scored", "score_file"]
 
+# Where the facts of a row have its use in the fit, and its slopes.
+_USED, _SLOPES = 4, 5
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -106,7 +109,8 @@ def score_file(
     positives, audited = 0.0, np.zeros(2, dtype=int)
     best = None if top is None else _Best(top)
     # Of the unlabelled rows that are written: what the promise needs, and how many have scores that are too certain.
-    sums, used_listed = np.zeros(5), 0
+    sums: Any = 0.0
+    used_listed = 0
     new_levels: Counter[str] = Counter()
     # If the source has semicolons or a byte order mark, so does the output: for the same spreadsheet.
     separator = None if source.separator in (",", "\t") else source.separator
@@ -133,12 +137,13 @@ def score_file(
             held_out, used = held_out + int((used & held).sum()), used & ~held
             positives += float(np.where(known, 1.0, np.where(sure, said, scores.hidden)).sum())
             ends = np.full((batch.num_rows, 2), np.nan) if scores.hidden_range is None else scores.hidden_range
-            facts = np.column_stack([review_order(model.estimator, scores), scores.hidden, ends, used & ~sure])
+            slopes = np.empty((batch.num_rows, 0)) if scores.slopes is None else scores.slopes
+            facts = np.column_stack([review_order(model.estimator, scores), scores.hidden, ends, used & ~sure, slopes])
             if best is None:
                 output.write(scored)
                 # What an audit found is certain.
-                facts[sure, 1:4] = said[sure, np.newaxis]
-                sums, used_listed = sums + _add_up(facts[~known]), used_listed + int(facts[~known, -1].sum())
+                facts[sure, 1:4], facts[sure, _SLOPES:] = said[sure, np.newaxis], 0.0
+                sums, used_listed = sums + _add_up(facts[~known]), used_listed + int(facts[~known, _USED].sum())
             else:
                 # Rows with a verdict need no review.
                 best.add(scored, facts, ~known & ~sure, str(source.path))
@@ -148,13 +153,13 @@ def score_file(
             raise InvalidTable(f"{source.path} has no rows.")
         if best is not None:
             output.write(best.rows)
-            sums, used_listed = _add_up(best.facts), int(best.facts[:, -1].sum())
+            sums, used_listed = _add_up(best.facts), int(best.facts[:, _USED].sum())
     return Scored(
         rows=rows,
         labelled=labelled,
         positives=positives,
         listed=rows if best is None else best.rows.num_rows,
-        promise=Promise.of(sums, _why_unpromised(model, used_listed), audited=hasattr(model.estimator, "audit_")),
+        promise=_promise(model, sums, used_listed),
         fitted=fitted if _remembers(model, source.columns) else None,
         seconds=time.perf_counter() - start,
         new_levels=dict(new_levels),
@@ -165,12 +170,12 @@ def score_file(
 
 
 class _Best:
-    """The first rows to review so far; `facts`: what they are ordered by, h, its range, whether the fit saw them."""
+    """The first rows to review so far; `facts`: order, h, its range, use in the fit, slopes of h."""
 
     def __init__(self, top: int) -> None:
         self._top = top
         self.rows: Any = None
-        self.facts: NDArray[np.float64] = np.empty((0, 5))
+        self.facts: Any = None
 
     def add(self, batch: Any, facts: NDArray[np.float64], wanted: NDArray[np.bool_], where: str) -> None:
         """Add the wanted rows of a batch; rows that are alike keep their order."""
@@ -179,20 +184,24 @@ class _Best:
         index = index[np.argsort(-facts[index, 0], kind="stable")[: self._top]]
         candidates = arrow.Table.from_batches([take_rows(batch, arrow.array(index), where)])
         both = candidates if self.rows is None else arrow.concat_tables([self.rows, candidates])
-        facts = np.concatenate([self.facts, facts[index]])
+        facts = facts[index] if self.facts is None else np.concatenate([self.facts, facts[index]])
         order = np.argsort(-facts[:, 0], kind="stable")[: self._top]
         self.rows, self.facts = both.take(arrow.array(order)).combine_chunks(), facts[order]
 
 
 def _add_up(facts: NDArray[np.float64]) -> NDArray[np.float64]:
-    return add_up(facts[:, 1], facts[:, 2:4])
+    return np.concatenate([add_up(facts[:, 1], facts[:, 2:4]), facts[:, _SLOPES:].sum(axis=0)])
 
 
-def _why_unpromised(model: TableModel, used: int) -> str:
+def _promise(model: TableModel, sums: NDArray[np.float64], used: int) -> Promise:
+    """What the rows that were added up promise; `used` of them have scores that are too certain."""
+    audit = getattr(model.estimator, "audit_", None)
+    if audit is not None:
+        # Its chances agree with verdicts on such rows.
+        return Promise.of_audit(sums[:5], sums[5:], audit.covariance)
     if too_little_learned(model.estimator):
-        return TOO_LITTLE
-    # The chances of an audited model agree with verdicts on such rows.
-    return f"{used:,} of them were used in the fit" if used and not hasattr(model.estimator, "audit_") else ""
+        return Promise.of(sums, TOO_LITTLE)
+    return Promise.of(sums, f"{used:,} of them were used in the fit" if used else "")
 
 
 def _remembers(model: TableModel, columns: list[str]) -> bool:
