@@ -1,7 +1,5 @@
-"""`propense fit`, `score`, `inspect` and `methods`: fit models to tables, and use them."""
+"""`propense fit`, `score` and `inspect`: fit models to tables, and use them."""
 
-import os
-import sys
 import tomllib
 import warnings
 from collections.abc import Callable
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from propense.cli._flags import with_flags
+from propense.cli._methods import find_method
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
 from propense.cli._prior import read_prior
@@ -27,11 +26,9 @@ __all__ = [
     "Method",
     "ModelFile",
     "Table",
-    "find_method",
     "fit",
     "inspect",
     "load_model",
-    "methods",
     "score",
     "split_names",
 ]
@@ -60,7 +57,12 @@ _FACTS = {"n_features": "number of features", "feature_names": "features", "kind
 def fit(
     table: Tables,
     label: Annotated[
-        str, typer.Option("--label", help="The column that shows which rows are labelled: 1/0, yes/empty, …")
+        str,
+        typer.Option(
+            "--label",
+            help="The column that shows which rows are labelled: 1/0, yes/empty, … Or those of several sources: A,B, "
+            "with 1/0, and empty where a source did not look at the row.",
+        ),
     ],
     positive: Annotated[
         str | None, typer.Option("--positive", help="The value that means labelled, if that is not clear.")
@@ -69,9 +71,13 @@ def fit(
         str | None, typer.Option("--id", help="The column that names the rows. It is not used as a feature.")
     ] = None,
     method: Annotated[
-        str,
-        typer.Option("--method", help="A name listed by propense methods, or the import path of a class of your own."),
-    ] = "pu",
+        str | None,
+        typer.Option(
+            "--method",
+            help="A name listed by propense methods, or the import path of a class of your own. Default: pu, or "
+            "sources with several label columns.",
+        ),
+    ] = None,
     learners: Annotated[
         str | None,
         typer.Option(
@@ -165,13 +171,9 @@ def fit(
         from propense.report import check_extra
 
         check_extra()
-    kind, _ = find_method(method)
-    if review is not None:
-        if dask is not None:
-            raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
-        check_list(kind, source.columns, review, str(table))
+    labels = split_names("--label", [label], source.columns) or [label]
     options = FitOptions(
-        label=label,
+        label=labels if len(labels) > 1 else labels[0],
         positive=positive,
         id=id,
         drop=drop or [],
@@ -188,6 +190,11 @@ def fit(
         decimal=decimal,
         scar_test=scar_test,
     )
+    kind, _ = find_method(options.method_name)
+    if review is not None:
+        if dask is not None:
+            raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
+        check_list(kind, source.columns, review, str(table))
     rows, found = _fit(source, options, dask)
     found = replace(found, notes=[with_flags(note) for note in found.notes])
     written = _write_fit(found, table, model, report)
@@ -241,8 +248,10 @@ def score(
             progress=lambda rows: bar.update(task, completed=rows),
         )
     say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
-    if fitted.label.column not in source.columns:
-        say(f"The table has no column {fitted.label.column!r}, so every row is treated as unlabelled.")
+    for name in fitted.label.columns:
+        if name not in source.columns:
+            by = "" if len(fitted.label.columns) == 1 else " by it"
+            say(f"The table has no column {name!r}, so every row is treated as unlabelled{by}.")
     if not hasattr(fitted.estimator, "audit_"):
         say(*_fitted_rows(fitted, done.fitted, done.held_out))
     for name, count in done.new_levels.items():
@@ -270,60 +279,6 @@ def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model f
             say(f"{_FACTS.get(name, name) + ':':<20} {_in_words(value)}")
     for doubt in doubts:
         say(f"Note: {doubt}")
-
-
-def methods(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="Describe this method only: a name of the list, or your own class."),
-    ] = None,
-) -> None:
-    """List the methods by the names that propense fit and study plans use, or describe one of them."""
-    from rich.table import Table as Shown
-
-    from propense.cli._console import Console
-    from propense.estimators import known_methods
-    from propense.estimators._description import summary
-
-    console = Console()
-    if name is not None:
-        console.print(*_describe_method(name), sep="\n")
-        return
-    shown = Shown()
-    for head in ("method", "what it does"):
-        shown.add_column(head, no_wrap=head == "method")
-    for each, (method, parameters) in known_methods().items():
-        variant = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
-        shown.add_row(each, f"{method.__name__}({variant})" if variant else summary(method).replace("`", ""))
-    console.print(shown)
-    print("propense methods NAME describes one: its assumptions, what it takes, its parameters, its paper.")
-
-
-def _describe_method(name: str) -> list[str]:
-    """What a method says about itself, in lines."""
-    from propense.estimators._description import reference, summary
-
-    method, parameters = find_method(name)
-    about, estimator = method.description, method(**parameters)
-    facts = {
-        "y and e are separated by": about.separates,
-        "assumes": "".join(f"\n  - {each}" for each in about.assumes),
-        "needs": about.needs,
-        "takes": ", ".join(each for each in about.takes if each != "known negatives" or estimator._takes_negatives()),
-        "parameters": ", ".join(f"{key}={value!r}" for key, value in estimator.get_params().items()),
-        "reference": reference(method),
-    }
-    lines = [f"{words}: {value}".replace(": \n", ":\n") for words, value in facts.items() if value]
-    return "\n".join([f"{name} ({method.__name__}): {summary(method).replace('`', '')}", *lines]).splitlines()
-
-
-def find_method(name: str) -> Any:
-    """The method of a name; the module of a class of the user's own is looked for in this folder too."""
-    from propense.estimators import find_method as find
-
-    if "." in name and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    return find(name)
 
 
 def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "TableFit"]:

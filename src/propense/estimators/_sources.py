@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from propense._designs import Design, Predictor
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of
 from propense._diagnostics.fit_statistics import effective_rows
 from propense._diagnostics.source_doubts import few_overlaps, no_overlap, one_source
@@ -14,6 +15,8 @@ from propense._inputs.options import Count, Number, Option
 from propense._inputs.sample import Sample, read_features
 from propense._maths.arrays import Matrix, Rows, Vector
 from propense._maths.logistic import sigmoid
+from propense._maths.looks import Looks, any_label_log_odds
+from propense._steps.corrected import CorrectedPredictor
 from propense._steps.predictors import LogisticPredictor, Model
 from propense._steps.source_looks import AnyLabelPredictor, fit_sources, seen_log_odds
 from propense.estimators._base import BasePUClassifier
@@ -133,6 +136,8 @@ class SeveralSources(BasePUClassifier):
 
     source_names_: NDArray[np.str_]
     source_frequency_: Vector
+    source_rows_: Vector
+    source_overlap_: Matrix
 
     def __init__(
         self,
@@ -163,14 +168,22 @@ class SeveralSources(BasePUClassifier):
         ndarray of shape (n_samples, n_sources)
         """
         design = read_features(self, X)
-        return np.column_stack([sigmoid(design.matvec(coef)) for coef in self._gammas()])
+        chances = np.column_stack([sigmoid(design.matvec(coef)) for coef in self._gammas()])
+        if hasattr(self, "audit_"):
+            # What the labels show, y·e_k, stays as it was before the audit.
+            before, after = (sigmoid(each.log_odds(design)) for each in (self._before()[0], self._posterior))
+            chances = np.minimum(chances * (before / after)[:, np.newaxis], 1.0)
+        return chances
 
     @property
     def source_coef_(self) -> Matrix:
+        # After an audit nothing is linear.
+        self._coef("_posterior")
         return self._gammas()[:, 1:].copy()
 
     @property
     def source_intercept_(self) -> Vector:
+        self._coef("_posterior")
         return self._gammas()[:, 0].copy()
 
     @property
@@ -180,11 +193,19 @@ class SeveralSources(BasePUClassifier):
         columns = self._columns or [Column(str(name), "number") for name in names]
         return [each.name for each in columns] if self._preparation is None else self._preparation.names(columns)
 
+    def _before(self) -> tuple[Predictor, Predictor]:
+        """y and e before any audit."""
+        check_is_fitted(self)
+        y, e = self._posterior, self._propensity
+        return (y.posterior, y.propensity) if isinstance(y, CorrectedPredictor) else (y, e)
+
     def _gammas(self) -> Matrix:
         """The coefficients of each source, one in each row."""
-        check_is_fitted(self)
-        e = self._propensity
-        return e.sources if isinstance(e, AnyLabelPredictor) else np.atleast_2d(self._coef("_propensity"))
+        e = self._before()[1]
+        if isinstance(e, AnyLabelPredictor):
+            return e.sources
+        assert isinstance(e, LogisticPredictor)
+        return np.atleast_2d(e.coef)
 
     def _takes_mixed_columns(self) -> bool:
         # They are prepared first.
@@ -235,9 +256,15 @@ class SeveralSources(BasePUClassifier):
         gammas = e.sources if isinstance(e, AnyLabelPredictor) else np.array([each.coef for each in coefs[1:]])
         return np.vstack([coefs[0].coef, gammas])
 
+    def _log_odds_where(self, design: Design, looked: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+        """The log-odds of y, and of a label from one of the sources that looked at each row, before any audit."""
+        b = np.column_stack([design.matvec(coef) for coef in self._gammas()])
+        return self._before()[0].log_odds(design), any_label_log_odds(Looks(b, looked).unseen)
+
     def _rows_log_odds(self, sample: Sample) -> tuple[Rows, Rows]:
         # A row counts by the sources that looked at it.
-        return sample.log_odds(self._posterior), seen_log_odds(sample, self._gammas())
+        assert sample.sources is not None
+        return self._log_odds_where(sample.design, ~np.isnan(sample.sources.labels))
 
     def _asked(self) -> tuple[str, ...]:
         # Rows that two sources have labelled distinguish y from the propensities.

@@ -149,6 +149,8 @@ def sources_test(estimator: SeveralSources, X: Any, y: Any, *, sample_weight: An
     if not isinstance(estimator, SeveralSources):
         raise InvalidOption(f"estimator={type(estimator).__name__}: pass a fitted SeveralSources.")
     check_is_fitted(estimator)
+    if hasattr(estimator, "audit_"):
+        raise InvalidOption("This SeveralSources was corrected by an audit. Pass the model as it was before.")
     # Reading sets the column names of an estimator: use a clone, and leave the fitted one unchanged.
     sample, _ = read_sample(clone(estimator), X, y, sample_weight, None, estimator._read_labels)
     names = tuple(estimator.source_names_.tolist())

@@ -118,9 +118,11 @@ def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
     facts = summarise(table_parts(description)[1])
     try:
         columns = {str(name): str(kind) for name, kind, _ in description["columns"]}
-        column, positive, _ = description["label"]
-        about = {"label": f"{column} = {positive}", "id": description["id"]}
-    except (KeyError, TypeError, ValueError):
+        label = description["label"]
+        several = label if isinstance(label[0], tuple) else (label,)
+        words = " or ".join(f"{column} = {positive}" for column, positive, _ in several)
+        about = {"label": words, "id": description["id"]}
+    except (KeyError, TypeError, ValueError, IndexError):
         raise ModelFileError("it does not hold a model") from None
     return {**facts, **about, "n_features": len(columns), "feature_names": list(columns), "kinds": columns}
 

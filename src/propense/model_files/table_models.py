@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from propense.errors import ModelFileError
+from propense.estimators import SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import is_array
 from propense.model_files.checks import are_kinds
 from propense.model_files.preparations import build_preparation, describe_preparation
-from propense.tables import Column, Label, Schema, TableModel
+from propense.tables import Column, Label, LabelColumns, Schema, TableModel
 from propense.tables.fitted_rows import HeldOut
 from propense.tables.past_audits import PastDraw
 
@@ -29,7 +30,7 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
     """A model of a table in plain values."""
     return {
         "class": TABLE,
-        "label": (model.label.column, model.label.positive, model.label.negative),
+        "label": _describe_label(model.label),
         "id": model.id,
         "columns": [(column.name, column.kind, list(column.levels)) for column in model.schema.columns],
         "preparation": describe_preparation(model.preparation),
@@ -66,7 +67,8 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
         raise ModelFileError("it holds a model of a table whose estimator does not fit its columns")
     held = _build_scores(description.get("held_out"), description["id"], rows)
     audits = _build_audits(description.get("audits", []))
-    return TableModel(Label(*description["label"]), description["id"], schema, prepared, method, rows, held, audits)
+    label = _build_label(description["label"], method)
+    return TableModel(label, description["id"], schema, prepared, method, rows, held, audits)
 
 
 def _takes_columns(method: BasePUClassifier) -> bool:
@@ -136,7 +138,30 @@ def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:
     }, estimator
 
 
+def _describe_label(label: Label | LabelColumns) -> tuple[Any, ...]:
+    """The column, its label and its other value; one such tuple for each of several sources."""
+    if isinstance(label, LabelColumns):
+        return tuple(_describe_label(each) for each in label.labels)
+    return label.column, label.positive, label.negative
+
+
+def _build_label(facts: tuple[Any, ...], method: BasePUClassifier) -> Label | LabelColumns:
+    if _is_one_label(facts):
+        return Label(*facts)
+    if not isinstance(method, SeveralSources) or len(method.source_names_) != len(facts):
+        raise ModelFileError("it holds a model of a table whose label columns are not the sources of its estimator")
+    return LabelColumns(tuple(Label(*each) for each in facts))
+
+
 def _is_label(label: Any) -> bool:
+    """One label, or several in different columns, each with a value for rows that are not labelled."""
+    if _is_one_label(label):
+        return True
+    several = isinstance(label, tuple) and len(label) > 1 and all(_is_one_label(each) for each in label)
+    return several and len({each[0] for each in label}) == len(label) and all(each[2] is not None for each in label)
+
+
+def _is_one_label(label: Any) -> bool:
     if not isinstance(label, tuple) or len(label) != 3:
         return False
     return _is_text(label[0]) and _is_text(label[1]) and (label[2] is None or _is_text(label[2]))

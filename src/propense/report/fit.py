@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from propense.estimators import Naive
+from propense.estimators import Naive, SeveralSources
 from propense.estimators._description import reference
 from propense.plots import (
     GroupDisplay,
@@ -242,15 +242,21 @@ def _effects(found: TableFit) -> Grid | None:
     """The coefficients, if y(x) and e(x) both have them; those of the prepared columns, so that sizes compare."""
     names = getattr(found.estimator, "coef_names_", [column.name for column in found.schema.columns])
     names = names if found.model is None else found.model.feature_names
+    head = ["of being labelled, if positive"]
     try:
-        beta, gamma = found.estimator.coef_[0], found.estimator.propensity_coef_[0]
+        beta = found.estimator.coef_[0]
+        if isinstance(found.estimator, SeveralSources):
+            gammas = found.estimator.source_coef_
+            head = [f"of being labelled by {name}, if positive" for name in found.estimator.source_names_]
+        else:
+            gammas = found.estimator.propensity_coef_
     except AttributeError:
         return None
     if len(names) != len(beta):
         return None
-    order = np.argsort(-np.abs(gamma), kind="stable")
-    lines = [[names[j], f"{beta[j]:+.2f}", f"{gamma[j]:+.2f}"] for j in order]
-    return Grid("Coefficients", ["feature", "of being positive", "of being labelled, if positive"], lines)
+    order = np.argsort(-np.abs(gammas).max(axis=0), kind="stable")
+    lines = [[names[j], f"{beta[j]:+.2f}", *(f"{gamma[j]:+.2f}" for gamma in gammas)] for j in order]
+    return Grid("Coefficients", ["feature", "of being positive", *head], lines)
 
 
 def _convergence(found: TableFit) -> str:

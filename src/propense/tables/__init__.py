@@ -8,6 +8,7 @@ from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
 from propense.tables.folder_fit import fit_folder
 from propense.tables.groups import Group, Grouping
+from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.learned import describe_assumptions, describe_groups, describe_learning
 from propense.tables.model import Scores, TableModel
@@ -26,6 +27,7 @@ __all__ = [
     "Group",
     "Grouping",
     "Label",
+    "LabelColumns",
     "Promise",
     "ReviewList",
     "Schema",

@@ -251,7 +251,7 @@ def _shown(model: TableModel, names: Sequence[str], columns: Sequence[str] | Non
     """The columns that a reviewer sees."""
     id = model.id or ROW
     taken = [name for name in (*COLUMNS, *([] if model.id else [ROW])) if name in names and name != model.id]
-    hidden = {model.label.column, id, *_TELLING}
+    hidden = {*model.label.columns, id, *_TELLING}
     chosen = [name for name in names if name not in hidden] if columns is None else list(columns)
     taken = [name for name in taken if name in chosen]
     if taken:

@@ -64,16 +64,17 @@ class AuditRows:
 
 def read_rows(model: TableModel, table: Any, where: str, decimal: str | None = None) -> AuditRows:
     """The rows of an Arrow table; an error if they cannot be named or their labels are missing."""
-    label = model.label.column
     names = table.column_names
     model.schema.check(names, where)
-    if label not in names:
-        raise InvalidTable(f"{where} has no column {label!r}, the label. Pass the table with its labels.")
+    for label in model.label.columns:
+        if label not in names:
+            raise InvalidTable(f"{where} has no column {label!r}, the label. Pass the table with its labels.")
     if model.id is not None and model.id not in names:
         raise InvalidTable(f"{where} has no column {model.id!r}, the id. Pass the table with its ids.")
-    labelled = model.label.read(table.column(label), where)
+    labelled = model.label.read_table(table, where)
     if labelled.all():
-        raise InvalidTable(f"{where}, column {label!r}: every row is labelled, so there is nothing to check.")
+        columns = ", ".join(map(repr, model.label.columns))
+        raise InvalidTable(f"{where}, column {columns}: every row is labelled, so there is nothing to check.")
     read = model.schema.read(normalise_decimals(table, model.schema.names, decimal), where)
     ids = np.array([str(row + 1) for row in range(table.num_rows)], dtype=object)
     if model.id is not None:

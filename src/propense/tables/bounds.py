@@ -49,13 +49,14 @@ def bound_table(
     """
     asked = read_assumptions(**assumptions)
     model.schema.check(table.column_names, where)
-    for name, role in ((model.label.column, "the label"), (group, "the group")):
+    for name, role in (*((each, "the label") for each in model.label.columns), (group, "the group")):
         if name is not None and name not in table.column_names:
             raise InvalidTable(f"{where} has no column {name!r}, {role}. Its columns: {', '.join(table.column_names)}.")
-    labelled = model.label.read(table.column(model.label.column), where)
+    labelled = model.label.read_table(table, where)
     if not labelled.any() or labelled.all():
         which = "every row is" if labelled.all() else "no row is"
-        raise InvalidTable(f"{where}, column {model.label.column!r}: {which} labelled, so labels show nothing.")
+        columns = ", ".join(map(repr, model.label.columns))
+        raise InvalidTable(f"{where}, column {columns}: {which} labelled, so labels show nothing.")
     groups = None
     if group is not None:
         with naming_the_column(table.column(group), group, where):

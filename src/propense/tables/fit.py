@@ -1,7 +1,7 @@
 """Fit a method to a table, and summarise the fit."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._inputs.labels import read_labels, separate_known_negatives
 from propense._inputs.preparation import Preparation
+from propense._inputs.sources import has_columns, read_sources
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense.errors import InvalidInput
-from propense.estimators import Naive
+from propense.estimators import Naive, SeveralSources
 from propense.estimators._base import BasePUClassifier
-from propense.inference import ScarTest
+from propense.inference import ScarTest, SourcesTest, sources_test
 from propense.tables.cells import row_ids
 from propense.tables.fitted_rows import remember, remember_scores
 from propense.tables.groups import Grouping, group_labels
-from propense.tables.labels import read_label
+from propense.tables.label_columns import LabelColumns, read_label_columns
+from propense.tables.labels import Label, read_label
 from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
 from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
@@ -85,6 +87,8 @@ class TableFit:
         The test of whether labels look drawn at random among the positives, if it was run.
     out_of_fold : bool
         Whether the rows were scored by models that have not seen them.
+    sources : SourcesTest or None
+        The test of whether several sources of labels are independent, if there are several.
     """
 
     estimator: BasePUClassifier
@@ -102,6 +106,7 @@ class TableFit:
     counts: Counts
     scar: ScarTest | None = None
     out_of_fold: bool = False
+    sources: SourcesTest | None = None
 
     @property
     def expected(self) -> NDArray[np.float64]:
@@ -116,7 +121,7 @@ class TableFit:
 
 def fit_table(
     table: Any,
-    label: str | FitOptions,
+    label: str | Sequence[str] | FitOptions,
     *,
     where: str = "the table",
     progress: Callable[[str, int, int], None] | None = None,
@@ -127,8 +132,8 @@ def fit_table(
     Parameters
     ----------
     table : pyarrow.Table
-    label : str or FitOptions
-        The column that shows which rows are labelled, or all options in one object.
+    label : str, list of str or FitOptions
+        The column that shows which rows are labelled, those of several sources, or all options in one object.
     where : str, default="the table"
         The name of the table in errors.
     progress : callable, default=None
@@ -142,10 +147,10 @@ def fit_table(
     """
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
     columns = check_columns(table.column_names, chosen, where)
-    found = read_label(table.column(chosen.label), chosen.label, where, chosen.positive)
+    found = _read_label(table, chosen, where)
     model, prepared, notes = prepare_table(table, columns, found, chosen, where)
     fits = None if progress is None else partial(progress, "fit")
-    notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labelled, fits)
+    notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labels(chosen.labels), fits)
     if progress is not None:
         progress("test", 0, 1)
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
@@ -153,7 +158,19 @@ def fit_table(
     kept = out_of_fold_scores(model.estimator, len(prepared.labelled))
     held = None if kept is None else remember_scores(prepared.matrix, ids, _log_odds(kept))
     model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held)
-    return summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
+    found_sources = None
+    if prepared.sources is not None and isinstance(model.estimator, SeveralSources):
+        found_sources = sources_test(model.estimator, prepared.inputs, prepared.labels(chosen.labels))
+    summary = summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
+    return replace(summary, sources=found_sources)
+
+
+def _read_label(table: Any, options: FitOptions, where: str) -> Label | LabelColumns:
+    """The label column, or those of several sources."""
+    names = options.labels
+    if len(names) > 1:
+        return read_label_columns(table, names, where, options.positive)
+    return read_label(table.column(names[0]), names[0], where, options.positive)
 
 
 def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
@@ -164,7 +181,7 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
     estimator : fitted estimator of propense, or a pipeline that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The features it was fitted on. Groups are made only for dense columns.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,), or with a column for each of several sources
         The labels it was fitted on.
     ids : array-like of shape (n_samples,), default=None
         Names of the rows.
@@ -177,6 +194,9 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
         X = estimator[:-1].transform(X)
         estimator = estimator[-1]
     check_is_fitted(estimator)
+    sources = None
+    if estimator._takes_sources and has_columns(y):
+        y, sources, _ = read_sources(y)
     labelled, _ = read_labels(separate_known_negatives(y)[0])
     if ids is not None and len(ids) != len(labelled):
         raise InvalidInput(f"ids has {len(ids)} names for {len(labelled)} rows.")
@@ -197,7 +217,9 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
         origins = [name for name, _ in preparation.origins(schema.columns)]
     notes = [] if estimator.converged_ else [estimator._complaint()]
     ids = None if ids is None else np.asarray(ids)
-    return summarise_fit(estimator, PreparedTable(schema, matrix, features, X, labelled, origins), notes, ids=ids)
+    return summarise_fit(
+        estimator, PreparedTable(schema, matrix, features, X, labelled, origins, sources), notes, ids=ids
+    )
 
 
 def summarise_fit(
@@ -214,7 +236,7 @@ def summarise_fit(
     """A fit with its scores, groups and counts, and the naive baseline to compare it with."""
     features, labelled = prepared.features, prepared.labelled
     kept = out_of_fold_scores(estimator, len(labelled))
-    scores = scores_of(estimator, prepared.inputs) if kept is None else kept
+    scores = scores_of(estimator, prepared.inputs, prepared.sources) if kept is None else kept
     naive = fit_naive(estimator, features, labelled) if naive is None else naive
     naive_positive = np.asarray(naive.predict(features))
     if kept is None:

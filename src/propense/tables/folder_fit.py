@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense.errors import InvalidOption
 from propense.tables.cells import as_text, check_feature, check_readable, normalise_decimals, row_ids, take_rows
 from propense.tables.fit import Counts, TableFit, fit_naive, summarise_fit
 from propense.tables.folder import Piece, TableFolder, join_tables
+from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label, read_label
 from propense.tables.model import TableModel
 from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
@@ -40,8 +42,12 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
     import dask
 
     where = str(folder.path)
+    if len(options.labels) > 1:
+        raise InvalidOption(
+            f"{where}: several label columns need the table in memory, so they cannot be used with dask=. Leave it out."
+        )
     columns = check_columns(folder.columns, options, where)
-    others = [options.label, *([] if options.id is None else [options.id])]
+    others = [*options.labels, *([] if options.id is None else [options.id])]
     # Here rather than on the workers, whose errors come with their logs.
     for name in others:
         check_readable(folder.kinds[name], name, where)
@@ -84,8 +90,8 @@ def _read_label(folder: TableFolder, options: FitOptions, where: str) -> Label:
     """Which value is the label, from the distinct values of all rows."""
     import dask
 
-    found = dask.compute(*(dask.delayed(_distinct)(piece, options.label) for piece in folder.pieces))
-    return read_label(join_tables(found).column(options.label), options.label, where, options.positive)
+    found = dask.compute(*(dask.delayed(_distinct)(piece, options.labels[0]) for piece in folder.pieces))
+    return read_label(join_tables(found).column(options.labels[0]), options.labels[0], where, options.positive)
 
 
 def _spread(folder: TableFolder, model: TableModel, width: int, decimal: str | None) -> tuple[Any, Any]:
@@ -133,5 +139,5 @@ def _features(model: TableModel, piece: Piece, decimal: str | None) -> NDArray[n
     return np.asarray(model.features(table, str(piece.path), piece.first_row))
 
 
-def _labels(label: Label, piece: Piece) -> NDArray[np.bool_]:
-    return label.read(piece.read([label.column]).column(label.column), str(piece.path), piece.first_row)
+def _labels(label: Label | LabelColumns, piece: Piece) -> NDArray[np.bool_]:
+    return label.read_table(piece.read(list(label.columns)), str(piece.path), piece.first_row)

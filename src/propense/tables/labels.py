@@ -64,6 +64,17 @@ class Label:
             )
         return labelled
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The name of the column, as `LabelColumns` has those of several."""
+        return (self.column,)
+
+    def read_table(self, table: Any, where: str, first_row: int = 0) -> NDArray[np.bool_]:
+        """Which rows of a table, or of a batch of one, are labelled; none if it has no such column."""
+        if self.column not in table.schema.names:
+            return np.zeros(table.num_rows, dtype=bool)
+        return self.read(table.column(self.column), where, first_row)
+
     def __str__(self) -> str:
         return f"{self.column} = {self.positive}"
 

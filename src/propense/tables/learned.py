@@ -8,6 +8,7 @@ import numpy as np
 
 from propense._diagnostics.diagnosis import Diagnosis
 from propense._steps.label_learners import PAIR
+from propense.estimators import SeveralSources
 from propense.tables.fit import TableFit
 
 __all__ = ["describe_assumptions", "describe_groups", "describe_learning"]
@@ -53,7 +54,7 @@ def describe_learning(found: TableFit) -> list[str]:
     if not isinstance(diagnosis, Diagnosis):
         separates = estimator.description.separates
         rests = [f"What separates being positive from being labelled: {separates}."] if separates else []
-        return [*_taken(found), *rests, _scored_by(found)]
+        return [*_taken(found), *rests, *_sources(found), _scored_by(found)]
     complete, known = diagnosis.labelling == "complete", _known(found)
     named = getattr(estimator, "propensity_features", None) is not None and not complete
     lines = [*([] if complete else _taken(found)), *([] if named else [diagnosis.pattern])]
@@ -74,11 +75,26 @@ def describe_learning(found: TableFit) -> list[str]:
     return [*lines, _scored_by(found)]
 
 
+def _sources(found: TableFit) -> list[str]:
+    """What each of several sources labels, and what it means if they are not independent."""
+    estimator = found.estimator
+    if not isinstance(estimator, SeveralSources) or len(estimator.source_names_) == 1:
+        return []
+    counts, rows = np.diag(estimator.source_overlap_), estimator.source_rows_
+    lines = [
+        f"{name} labels {share:.0%} of the positives: it looked at {looked:,.0f} rows and labelled {count:,.0f}."
+        for name, share, count, looked in zip(
+            estimator.source_names_, estimator.source_frequency_, counts, rows, strict=True
+        )
+    ]
+    return lines if found.sources is None else [*lines, str(found.sources)]
+
+
 def describe_groups(found: TableFit) -> list[str]:
     """Sentences about the shares by group: what they are, their order, and why they may differ."""
     if not found.groups:
         return []
-    lines, columns = [_SHARES], getattr(found.estimator, "propensity_features", None)
+    lines, columns = [_SHARES], _named(found, "propensity_features")
     if columns is not None:
         only = f"to depend only on {_names(found, columns)}" if len(columns) else "not to depend on any column"
         lines.append(
@@ -107,12 +123,19 @@ def _taken(found: TableFit) -> list[str]:
     """What was said of the columns that y and e depend on, as sentences."""
     lines = []
     for option, what in (("propensity_features", "The chance of a label"), ("class_features", "Being positive")):
-        columns = getattr(found.estimator, option, None)
+        columns = _named(found, option)
         if columns is not None and len(columns):
             lines.append(f"{what} was taken to depend only on {_names(found, columns)}.")
         elif columns is not None:
             lines.append(_EQUALLY[option])
     return lines
+
+
+def _named(found: TableFit, option: str) -> Any:
+    """The columns that an option names; None if it names none, or a list for each of several sources."""
+    columns = getattr(found.estimator, option, None)
+    several = columns is not None and any(not isinstance(each, str | int | np.integer) for each in columns)
+    return None if several else columns
 
 
 def _known(found: TableFit) -> str:

@@ -12,10 +12,11 @@ from propense._inputs.sample import read_features
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
 from propense._steps.corrected import correct_rows, correction_slopes
-from propense.estimators import Naive, PUClassifier
+from propense.estimators import Naive, PUClassifier, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.tables.cells import row_ids
 from propense.tables.fitted_rows import HeldOut, hash_ids, hash_rows
+from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.past_audits import PastDraw, answers
 from propense.tables.schema import Schema
@@ -76,8 +77,8 @@ class TableModel:
 
     Attributes
     ----------
-    label : Label
-        The column of labels, and which value is the label.
+    label : Label or LabelColumns
+        The column of labels, and which value is the label; or those of several sources.
     id : str or None
         The column that names rows.
     schema : Schema
@@ -95,7 +96,7 @@ class TableModel:
         The rows that were drawn for audits, and their verdicts, the earliest first.
     """
 
-    label: Label
+    label: Label | LabelColumns
     id: str | None
     schema: Schema
     preparation: Preparation | None
@@ -122,7 +123,8 @@ class TableModel:
 
     def score_read(self, table: Any, read: Any, where: str) -> tuple[Scores, NDArray[np.bool_]]:
         """The same of a table that `schema.read` has made `read` of, and which rows have scores held out."""
-        scores = scores_of(self.estimator, self.features_of(read))
+        sources = self.label.read_sources(table, where) if isinstance(self.label, LabelColumns) else None
+        scores = scores_of(self.estimator, self.features_of(read), sources)
         held = self.held_out
         if held is None or not (self.id is None or self.id in table.schema.names):
             return scores, np.zeros(table.num_rows, dtype=bool)
@@ -152,10 +154,15 @@ class TableModel:
         return self.preparation.names(self.schema.columns)
 
 
-def scores_of(estimator: BasePUClassifier, features: Any) -> Scores:
-    """y, e and h of rows that are features already."""
+def scores_of(estimator: BasePUClassifier, features: Any, sources: NDArray[np.float64] | None = None) -> Scores:
+    """y, e and h of rows that are features already.
+
+    With the labels of several sources, e and h of a row are about the sources that looked at it.
+    """
     # One look at the rows, where three predictions would take three.
     design = read_features(estimator, features)
+    if sources is not None and isinstance(estimator, SeveralSources):
+        return scores_of_log_odds(estimator, *estimator._log_odds_where(design, ~np.isnan(sources)))
     a, b, ends = estimator._before_audit(design)
     return scores_of_log_odds(estimator, a, b, () if ends is None else ends)
 

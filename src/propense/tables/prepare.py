@@ -14,6 +14,7 @@ from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
 from propense.tables.column_checks import doubtful_columns
+from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.model import ADDED, TableModel
 from propense.tables.schema import Schema, infer_schema
@@ -27,8 +28,10 @@ class FitOptions:
 
     Parameters
     ----------
-    label : str
-        The column that shows which rows are labelled: 1 and 0, yes and no, or one value and empty cells.
+    label : str or list of str
+        The column that shows which rows are labelled: 1 and 0, yes and no, or one value and empty cells. Or the columns
+        of several sources, with 1 and 0, or yes and no; there an empty cell means that the source did not look at the
+        row.
     positive : str, default=None
         The value that means labelled; None where the values make that clear.
     id : str, default=None
@@ -37,8 +40,9 @@ class FitOptions:
         Columns to leave out.
     categorical : list of str, default=()
         Columns whose numbers are names, such as postcodes.
-    method : str, default="pu"
-        A short name, such as "jerm" or "lbe-published", or the import path of a class of your own.
+    method : str, default=None
+        A short name, such as "jerm" or "lbe-published", or the import path of a class of your own. None means "pu", or
+        "sources" if there are several label columns.
     decision : {"balanced", "posterior"}, default="balanced"
         Whether `predict` compares the posterior with the estimated prior or with ½.
     class_features : list of str, default=None
@@ -64,12 +68,12 @@ class FitOptions:
         where there are at most 30 features, or a prior.
     """
 
-    label: str
+    label: str | Sequence[str]
     positive: str | None = None
     id: str | None = None
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
-    method: str = "pu"
+    method: str | None = None
     decision: str = "balanced"
     class_features: Sequence[str] | None = None
     propensity_features: Sequence[str] | None = None
@@ -94,6 +98,18 @@ class FitOptions:
             raise InvalidOption("prior_groups= is for shares by group, such as f=0.12,m=0.18: pass them as prior=.")
         if self.jobs == 0:
             raise InvalidOption("jobs=0 is not a number of fits. Pass 1 or more, or -1 for as many as processors.")
+
+    @property
+    def labels(self) -> list[str]:
+        """The label columns."""
+        return [self.label] if isinstance(self.label, str) else list(self.label)
+
+    @property
+    def method_name(self) -> str:
+        """The method, or the one that is used if none is named."""
+        if self.method is not None:
+            return self.method
+        return "pu" if len(self.labels) == 1 else "sources"
 
     @property
     def of_method(self) -> dict[str, Any]:
@@ -125,6 +141,8 @@ class PreparedTable:
         What the estimator is fitted on: the features, or the columns if it takes columns of every kind.
     labelled : ndarray of bool
         Which rows are labelled.
+    sources : ndarray of shape (n_rows, n_sources), or None
+        The labels of each of several sources, NaN where one did not look at a row.
     origins : list of str, or None
         The column that each feature comes from; None if the estimator is fitted to the features.
     """
@@ -135,17 +153,33 @@ class PreparedTable:
     inputs: Any
     labelled: NDArray[np.bool_]
     origins: Sequence[str] | None = None
+    sources: NDArray[np.float64] | None = None
+
+    def labels(self, names: Sequence[str]) -> Any:
+        """What the estimator is fitted to: which rows are labelled, or an Arrow table with a column for each source."""
+        if self.sources is None:
+            return self.labelled
+        import pyarrow as pa
+
+        return pa.table(dict(zip(names, self.sources.T.copy(), strict=True)))
 
 
 def prepare_table(
-    table: Any, columns: Sequence[str], label: Label, options: FitOptions, where: str, *, arrays: bool = False
+    table: Any,
+    columns: Sequence[str],
+    label: Label | LabelColumns,
+    options: FitOptions,
+    where: str,
+    *,
+    arrays: bool = False,
 ) -> tuple[TableModel, PreparedTable, list[str]]:
     """Recognise the columns of `check_columns` and fit their preparation; notes on columns that may not be features.
 
     The model's estimator is not fitted yet. With `arrays` it will be fitted to arrays, even if it takes columns of
     every kind.
     """
-    labelled = label.read(table.column(label.column), where)
+    labelled = label.read_table(table, where)
+    sources = label.read_sources(table, where) if isinstance(label, LabelColumns) else None
     table = normalise_decimals(table, columns, options.decimal)
     schema, empty = infer_schema(table, columns, where, options.categorical, points=options.decimal is not None)
     if not schema.columns:
@@ -173,7 +207,7 @@ def prepare_table(
     notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
     if mixed:
         return model, PreparedTable(schema, matrix, features, read, labelled, origins), notes
-    return model, PreparedTable(schema, matrix, features, features, labelled), notes
+    return model, PreparedTable(schema, matrix, features, features, labelled, sources=sources), notes
 
 
 def fit_collecting_warnings(
@@ -193,8 +227,10 @@ def fit_collecting_warnings(
 
 def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> list[str]:
     """The columns to learn from; every column that the options name must exist."""
-    label, id = options.label, options.id
-    given = [("label", label), *(("id", name) for name in [id] if name is not None)]
+    labels, id = options.labels, options.id
+    if not labels or len(set(labels)) < len(labels):
+        raise InvalidTable(f"label={options.label!r} is not a column, or several different ones. Name each once.")
+    given = [*(("label", name) for name in labels), *(("id", name) for name in [id] if name is not None)]
     given += [("drop", name) for name in options.drop] + [("categorical", name) for name in options.categorical]
     given += [] if options.prior_groups is None else [("prior_groups", options.prior_groups)]
     for option, name in given:
@@ -203,9 +239,9 @@ def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> li
                 f"{where} has no column {name!r} ({option}=). Its columns: {', '.join(map(repr, columns[:20]))}"
                 f"{' …' if len(columns) > 20 else ''}."
             )
-    if id == label:
-        raise InvalidTable(f"{where}, column {label!r} cannot be both the label and the id.")
-    left = [name for name in columns if name not in {label, id, *options.drop}]
+    if id in labels:
+        raise InvalidTable(f"{where}, column {id!r} cannot be both the label and the id.")
+    left = [name for name in columns if name not in {*labels, id, *options.drop}]
     if options.prior_groups is not None and options.prior_groups not in left:
         raise InvalidTable(
             f"{where}, column {options.prior_groups!r} is the label, the id or left out, so it cannot show the groups "
@@ -227,8 +263,13 @@ def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> li
 
 
 def _make_estimator(options: FitOptions) -> BasePUClassifier:
-    method, parameters = options.method, options.parameters
+    method, parameters = options.method_name, options.parameters
     kind, variant = find_method(method)
+    if len(options.labels) > 1 and not kind._takes_sources:
+        raise InvalidOption(
+            f"The method {method} takes one label column, and there are {len(options.labels)}: "
+            f"{', '.join(options.labels)}. Leave out the method, or use sources, which takes several."
+        )
     if kind.description.needs:
         raise InvalidOption(f"The method {method} needs {kind.description.needs}, which a table does not have.")
     try:

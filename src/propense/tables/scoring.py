@@ -124,11 +124,11 @@ def score_file(
             matrix = model.schema.encode(read)
             new_levels.update(_new_levels(model, matrix))
             used = _used_in_fit(model, batch, matrix, str(source.path))
+            known = model.label.read_table(batch, str(source.path), rows)
             # Where numbers are too large, one error says so.
             with np.errstate(over="ignore", invalid="ignore"):
                 scores, held = model.score_read(batch, read, str(source.path))
             _check_scores(scores, str(source.path), rows)
-            known = _labelled(model, batch, str(source.path), rows)
             said = np.where(known, OPEN, model.verdicts(batch, read, str(source.path), rows))
             sure = said != OPEN
             audited += np.array([(said == YES).sum(), (said == NO).sum()])
@@ -231,13 +231,6 @@ def _check_scores(scores: Scores, where: str, first_row: int) -> None:
                 f"{where}, column {name!r}, row {row}: the model gives a score that is not a number. "
                 "Check the numbers in that row, or fit the model again."
             )
-
-
-def _labelled(model: TableModel, batch: Any, where: str, first_row: int) -> NDArray[np.bool_]:
-    """Which rows are labelled; none if there is no label column."""
-    if model.label.column not in batch.schema.names:
-        return np.zeros(batch.num_rows, dtype=bool)
-    return model.label.read(batch.column(model.label.column), where, first_row)
 
 
 def _used_in_fit(model: TableModel, batch: Any, matrix: NDArray[np.float64], where: str) -> NDArray[np.bool_]:

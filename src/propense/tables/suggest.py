@@ -92,6 +92,9 @@ def suggest_columns(found: TableFit) -> Suggestion | None:
         (likelihood-ratio test at level .01, on at most 20 000 rows). The labels alone cannot choose such columns, so
         this is a question to the reader.
     """
+    if found.estimator._takes_sources:
+        # Several sources show by themselves what drives the labels.
+        return None
     asked = found.estimator.get_params(deep=False)
     # A method without such columns cannot use them either.
     if any(asked.get(kind, ()) is not None for kind in ("class_features", "propensity_features")):
