@@ -12,6 +12,7 @@ from clinic import make_clinic
 from propense import load, save
 from propense._maths.double_logistic import hidden_positive
 from propense._steps.corrected import Audited, correct_rows, correction_slopes
+from propense.audit import Audit, draw, read
 from propense.errors import InvalidOption, InvalidTable, ModelFileError
 from propense.model_files import save_corrected
 from propense.model_files.codec import build_model, describe_model
@@ -297,7 +298,7 @@ def test_a_file_that_was_damaged_is_refused_by_name(model, clinic, truth, drawn,
 def test_files_of_other_draws_are_refused(model, clinic, truth, drawn, back, tmp_path):
     other = filled(draw_audit(model, clinic, 120, seed=2), truth)
     both = pa.concat_tables([filled(drawn, truth), other])
-    with pytest.raises(InvalidTable, match=r"mixes two draws: 'p\d+' belongs to t\w+-m\w+-d1\.120\.0 and"):
+    with pytest.raises(InvalidTable, match=r"mixes two draws: 'p\d+' belongs to t\w+-m\w+-d1\.120\.0\.\w+ and"):
         read_audit(model, clinic, [written(both, tmp_path / "both.csv")])
     with pytest.raises(InvalidTable, match="was drawn with another model"):
         read_audit(model, clinic, [back], model_code="12345678")
@@ -319,6 +320,50 @@ def test_files_of_other_draws_are_refused(model, clinic, truth, drawn, back, tmp
     wrong = changed(other, "verdict", place, {"yes": "no", "no": "yes"}[other["verdict"][place].as_py()])
     with pytest.raises(InvalidTable, match=r"'p\d+' has two verdicts that differ: .* in .*check\.csv and"):
         read_audit(model, clinic, [back, written(wrong, tmp_path / "w.csv")])
+
+
+def test_a_draw_of_another_version_is_refused(model, clinic, back, monkeypatch):
+    from propense.audit import _draw
+
+    monkeypatch.setattr(_draw, "_EACH", 6)
+    with pytest.raises(InvalidTable, match="was drawn by another version of propense"):
+        read_audit(model, clinic, [back])
+
+
+def test_rows_of_a_survey_speak_for_the_population(model, clinic, truth, drawn, back, rng, tmp_path):
+    """The same numbers as from arrays; the model is corrected for the rows."""
+    weight, stratum = rng.uniform(1, 5, N).round(2), np.arange(N) // 100
+    cluster = np.arange(N) // 10
+    columns = {"w": weight, "s": [f"s{each}" for each in stratum], "c": cluster}
+    wide = clinic
+    for name, values in columns.items():
+        wide = wide.append_column(name, pa.array(values))
+    plain = read_audit(model, clinic, [back])
+    found = read_audit(model, wide, [back], weights="w", strata="s", clusters="c")
+    rows = [int(name[1:]) for name in drawn["patient"].to_pylist()]
+    labelled, hidden = np.array(clinic["reported"]) == "yes", model.score(clinic).hidden
+    again = draw(hidden, 120, labelled=labelled, random_state=1)
+    assert again.rows.tolist() == rows
+    wanted = read(
+        Audit(again, truth[rows].astype(float)),
+        hidden,
+        labelled=labelled,
+        sample_weight=weight,
+        strata=stratum,
+        clusters=cluster,
+    )
+    assert found.findings.positives == wanted.positives
+    assert found.findings.positives != plain.findings.positives
+    assert found.model_share == pytest.approx(np.average(np.where(labelled, 1, hidden), weights=weight))
+    assert found.of_rows.positives == plain.findings.positives
+    assert correct_model(model, found).estimator.audit_ == correct_model(model, plain).estimator.audit_
+    for asked, match in (
+        ({"weights": "x"}, r"no column 'x' \(weights=\)"),
+        ({"weights": "region"}, "must hold weights"),
+        ({"strata": "region"}, "column 'region', row \\d+ is empty"),
+    ):
+        with pytest.raises(InvalidTable, match=match):
+            read_audit(model, wide, [back], **asked)
 
 
 def test_scores_that_differ_in_the_last_digits_do_not_matter(model, clinic, truth, back):

@@ -94,6 +94,12 @@ def read(
     confidence: Annotated[
         float, typer.Option("--confidence", help="How often intervals should hold the truth, in per cent.")
     ] = 95.0,
+    weights: Annotated[
+        str | None,
+        typer.Option("--weights", help="If the table is a survey's sample: the column of its weights."),
+    ] = None,
+    strata: Annotated[str | None, typer.Option("--strata", help="The column of the survey's strata.")] = None,
+    clusters: Annotated[str | None, typer.Option("--clusters", help="The column of the survey's clusters.")] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Correct the model by the verdicts, and save it to this file.")
     ] = None,
@@ -116,6 +122,9 @@ def read(
         positive=positive,
         negative=negative,
         confidence=confidence / 100.0,
+        weights=weights,
+        strata=strata,
+        clusters=clusters,
         model_code=code,
         where=str(table),
         decimal=decimal,

@@ -28,8 +28,9 @@ def in_words(found: "TableAudit") -> list[str]:
     if found.missing:
         lines.append(f"Note: {found.missing:,} rows that were drawn are in no file. They count as not checked.")
     level = f"{100 * findings.confidence:g}%"
+    whole = "all rows" if findings is found.of_rows else "the population"
     lines += [
-        f"Positive rows, of all rows: {_shares(findings.positives)}. In brackets: the {level} interval, which rests on "
+        f"Positive rows, of {whole}: {_shares(findings.positives)}. In brackets: the {level} interval, which rests on "
         "the draw and not on the model.",
         _of_model(found),
         f"Positive rows, of those without a label: {_shares(findings.hidden)}.",
@@ -38,7 +39,7 @@ def in_words(found: "TableAudit") -> list[str]:
     if verdicts.cannot_say:
         lines.append(
             f"Rows of which nobody can say were taken to be like the others. If they were all negative, "
-            f"{found.if_all_no:.1%} of all rows would be positive; if they were all positive, {found.if_all_yes:.1%}."
+            f"{found.if_all_no:.1%} of {whole} would be positive; if they were all positive, {found.if_all_yes:.1%}."
         )
     lines.append("The list of rows to review, by its length: share of its rows that are positive; share of the hidden")
     lines[-1] += " positives that it finds."

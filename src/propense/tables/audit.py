@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from propense._files import write_atomically
 from propense._steps.corrected import Audited
-from propense.audit import Audit, Draw, Findings, ListFinding, draw, fit_curve, read
+from propense.audit import Draw, Findings, ListFinding, draw, fit_curve, read
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
 from propense.estimators._corrected import with_audit
-from propense.tables.audit_files import COLUMNS, ROW, Plan, Returned, make_file, read_file
-from propense.tables.audit_rows import AuditRows, read_rows
+from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file, read_file
+from propense.tables.audit_rows import AuditRows, read_design, read_rows
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.model import ADDED, TableModel, lists_by_class
 from propense.tables.past_audits import PastDraw, answers
-from propense.tables.verdicts import NO, OPEN, UNSURE, YES, said
+from propense.tables.pooled_audits import as_audit, check_agreement, check_verdicts, count_verdicts, pool
+from propense.tables.verdicts import OPEN
 
 __all__ = ["TableAudit", "Verdicts", "correct_model", "draw_audit", "read_audit", "write_audit"]
 
@@ -53,6 +54,8 @@ class TableAudit:
     verdicts : Verdicts
     lists : list of ListFinding
         How good the list of rows to review is, at several lengths.
+    of_rows : Findings
+        The same estimates for the rows of the table; they differ if the table is a survey's sample.
     model_share : float
         The share of positives that the model alone gives.
     if_all_no, if_all_yes : float
@@ -70,6 +73,7 @@ class TableAudit:
     findings: Findings
     verdicts: Verdicts
     lists: list[ListFinding]
+    of_rows: Findings
     model_share: float
     if_all_no: float
     if_all_yes: float
@@ -120,12 +124,10 @@ def draw_audit(
     """
     shown = _shown(model, table.column_names, columns, where)
     rows = read_rows(model, table, where, decimal)
-    plan = Plan(rows.code, model_code, _whole("seed", seed, 0), _whole("size", size), 0 if top is None else top)
-    if top is not None:
-        _whole("top", top)
+    asked = _whole("seed", seed, 0), _whole("size", size), 0 if top is None else _whole("top", top)
     _check_memory(model, rows, where)
-    drawn = _draw(rows, plan, answers(model.audits, rows.keys) != OPEN, where)
-    return make_file(drawn, plan, rows, table, model.id, shown, where)
+    drawn = _draw(rows, *asked, answers(model.audits, rows.keys) != OPEN, where)
+    return make_file(drawn, Plan(rows.code, model_code, *asked, design_of(drawn)), rows, table, model.id, shown, where)
 
 
 def write_audit(rows: Any, source: TableFile, out: Path, *, defuse: bool = False) -> None:
@@ -146,6 +148,9 @@ def read_audit(
     positive: str | None = None,
     negative: str | None = None,
     confidence: float = 0.95,
+    weights: str | None = None,
+    strata: str | None = None,
+    clusters: str | None = None,
     model_code: str = "0" * 8,
     where: str = "the table",
     decimal: str | None = None,
@@ -164,6 +169,9 @@ def read_audit(
         The words for positive and negative rows, if they are not clear.
     confidence : float, default=0.95
         How often the intervals should hold the truth.
+    weights, strata, clusters : str, default=None
+        If the table is a survey's sample: the columns of the weights, strata and clusters. Shares are then those of the
+        population. The model is corrected for the rows of the table all the same.
     model_code, where, decimal
         As in `draw_audit`.
 
@@ -176,21 +184,23 @@ def read_audit(
     again, known = partial(_draw_again, model, rows, model_code, where), {each.code: each for each in model.audits}
     plans: dict[str, Draw] = {}
     returned = [read_file(Path(each), rows, plans, model.id, again, positive, negative) for each in files]
-    _check_verdicts(returned, rows, list(map(str, files)))
+    check_verdicts(returned, rows, list(map(str, files)))
     draws = dict(known)
     for code, drawn in plans.items():
-        draws[code] = _past(code, drawn, [each for each in returned if each.plan.code == code], rows, known.get(code))
+        draws[code] = pool(code, drawn, [each for each in returned if each.plan.code == code], rows, known.get(code))
     past = tuple(draws.values())
-    _check_agreement(past, rows)
-    count = Verdicts(*_counts(past))
+    check_agreement(past, rows)
+    count = Verdicts(*count_verdicts(past))
     if not count.positive + count.negative:
         raise InvalidTable(f"{', '.join(map(str, files))}: no row has a verdict yet. Fill in the column verdict.")
-    find = partial(read, hidden=rows.hidden, labelled=rows.labelled, order=rows.order, confidence=confidence)
-    findings = find([_audit(each, rows) for each in past])
+    survey = read_design(table, weights, strata, clusters, where, decimal)
+    plain = partial(read, hidden=rows.hidden, labelled=rows.labelled, order=rows.order, confidence=confidence)
+    find = partial(plain, **survey)
+    findings = find([as_audit(each, rows) for each in past])
     unlabelled = int((~rows.labelled).sum())
     lengths = [length for length in _LENGTHS if length <= unlabelled] or [unlabelled]
     ends = [
-        find([_audit(each, rows, unsure) for each in past]).positives.estimate if count.cannot_say else math.nan
+        find([as_audit(each, rows, unsure) for each in past]).positives.estimate if count.cannot_say else math.nan
         for unsure in (0.0, 1.0)
     ]
     positives = findings.positives.estimate
@@ -198,7 +208,8 @@ def read_audit(
         findings=findings,
         verdicts=count,
         lists=findings.at(lengths),
-        model_share=rows.share if not isinstance(model.estimator, Naive) else float(rows.labelled.mean()),
+        of_rows=plain([as_audit(each, rows) for each in past]) if survey else findings,
+        model_share=_model_share(model, rows, survey.get("sample_weight")),
         if_all_no=ends[0] if count.cannot_say else positives,
         if_all_yes=ends[1] if count.cannot_say else positives,
         rows=rows,
@@ -226,14 +237,14 @@ def correct_model(model: TableModel, found: TableAudit) -> TableModel:
             "The naive method gives unlabelled rows no chance to be positive, so there is nothing to correct. Fit "
             "another method."
         )
-    curve = fit_curve(found.findings, found.rows.log_odds, found.rows.along)
-    positives, verdicts = found.findings.positives, found.verdicts
+    curve = fit_curve(found.of_rows, found.rows.log_odds, found.rows.along)
+    positives, verdicts = found.of_rows.positives, found.verdicts
     facts = Audited(
         verdicts=verdicts.positive + verdicts.negative + verdicts.cannot_say,
         positives=verdicts.positive,
         negatives=verdicts.negative,
         unsure=verdicts.cannot_say,
-        prior_before=found.model_share,
+        prior_before=found.rows.share(),
         prior=float(positives.estimate),
         low=float(positives.low),
         high=float(positives.high),
@@ -243,8 +254,15 @@ def correct_model(model: TableModel, found: TableAudit) -> TableModel:
         values=tuple(map(float, curve.values)),
         covariance=tuple(tuple(map(float, row)) for row in curve.covariance),
     )
-    frequency = float(found.findings.label_frequency.estimate)
+    frequency = float(found.of_rows.label_frequency.estimate)
     return replace(model, estimator=with_audit(model.estimator, facts, frequency), audits=found.draws)
+
+
+def _model_share(model: TableModel, rows: AuditRows, weights: NDArray[np.float64] | None) -> float:
+    """The share of positives that the model alone gives; to `Naive` the labelled rows are all there are."""
+    if isinstance(model.estimator, Naive):
+        return float(np.average(rows.labelled, weights=weights))
+    return rows.share(weights)
 
 
 def _shown(model: TableModel, names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:
@@ -271,17 +289,17 @@ def _whole(name: str, value: int, least: int = 1) -> int:
     return int(value)
 
 
-def _draw(rows: AuditRows, plan: Plan, checked: NDArray[np.bool_], where: str) -> Draw:
+def _draw(rows: AuditRows, seed: int, size: int, top: int, checked: NDArray[np.bool_], where: str) -> Draw:
     if (checked | rows.labelled).all():
         raise InvalidTable(f"{where}: every unlabelled row has a verdict already, so there is nothing to draw.")
     return draw(
         rows.hidden,
-        plan.size,
+        size,
         labelled=rows.labelled,
         checked=checked,
         order=rows.order,
-        top=plan.top or None,
-        random_state=plan.seed,
+        top=top or None,
+        random_state=seed,
     )
 
 
@@ -302,85 +320,12 @@ def _draw_again(model: TableModel, rows: AuditRows, model_code: str, table: str,
             "Use the table as it was."
         )
     past = next((each for each in model.audits if each.code == plan.code), None)
-    if past is not None:
-        return _draw(rows, plan, np.isin(rows.keys, past.known), table)
-    if plan.model != model_code:
+    if past is None and plan.model != model_code:
         raise InvalidTable(f"{where} was drawn with another model. Pass the model file that it was drawn with.")
-    return _draw(rows, plan, answers(model.audits, rows.keys) != OPEN, table)
-
-
-def _check_verdicts(returned: list[Returned], rows: AuditRows, names: list[str]) -> None:
-    """Raise an error if two files differ in a verdict."""
-    found: dict[int, tuple[int, str]] = {}
-    for each, name in zip(returned, names, strict=True):
-        for row, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
-            before, where = found.get(row, (OPEN, name))
-            if OPEN not in (before, verdict) and before != verdict:
-                raise InvalidTable(
-                    f"{rows.ids[row]!r} has two verdicts that differ: {said(before)} in {where} and {said(verdict)} in "
-                    f"{name}. Keep the right one."
-                )
-            if verdict != OPEN:
-                found[row] = verdict, name
-
-
-def _past(code: str, drawn: Draw, returned: list[Returned], rows: AuditRows, known: PastDraw | None) -> PastDraw:
-    """A draw and all that came back of it; a verdict that the model remembers may not change."""
-    verdicts: dict[int, tuple[int, int]] = {}
-    if known is not None:
-        for row, stratum, verdict in zip(rows.find(known.rows), known.stratum, known.verdict, strict=True):
-            verdicts[int(row)] = int(stratum), int(verdict)
-    for each in returned:
-        for row, stratum, verdict in zip(each.rows.tolist(), each.stratum.tolist(), each.verdict.tolist(), strict=True):
-            before = verdicts.get(row, (stratum, OPEN))[1]
-            if known is not None and OPEN not in (before, verdict) and before != verdict:
-                raise InvalidTable(
-                    f"{rows.ids[row]!r}: the model remembers the verdict {said(before)}, and a file says "
-                    f"{said(verdict)}. Read all files again with the model as it was before the audit."
-                )
-            verdicts[row] = stratum, verdict if verdict != OPEN else before
-    # In the order of the table, so that the same verdicts give the same file.
-    places = sorted(verdicts)
-    return PastDraw(
-        code,
-        rows.keys[places],
-        np.array([verdicts[row][0] for row in places], dtype=np.int64),
-        drawn.sizes.astype(np.int64),
-        np.array([verdicts[row][1] for row in places], dtype=np.int32),
-        rows.keys[drawn.known] if known is None else known.known,
-    )
-
-
-def _check_agreement(past: Sequence[PastDraw], rows: AuditRows) -> None:
-    """Raise an error if a row was drawn twice, and the verdicts on it differ."""
-    found: dict[int, int] = {}
-    for each in past:
-        for key, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
-            before = found.setdefault(key, verdict)
-            if OPEN not in (before, verdict) and before != verdict:
-                name = rows.ids[rows.find(np.array([key]))[0]]
-                raise InvalidTable(
-                    f"{name!r} was drawn twice and has two verdicts that differ, {said(before)} and {said(verdict)}. "
-                    "Keep the right one in both files."
-                )
-            if verdict != OPEN:
-                found[key] = verdict
-
-
-def _counts(past: Sequence[PastDraw]) -> list[int]:
-    """The rows that were drawn, and those of each verdict; a row that was drawn twice counts once."""
-    found: dict[int, int] = {}
-    for each in past:
-        for key, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
-            if found.get(key, OPEN) == OPEN:
-                found[key] = verdict
-    said = list(found.values())
-    return [len(said), *(said.count(each) for each in (YES, NO, UNSURE, OPEN))]
-
-
-def _audit(past: PastDraw, rows: AuditRows, unsure: float = math.nan) -> Audit:
-    """A draw with its verdicts as numbers; `unsure` stands for rows of which nobody can say."""
-    numbers = {YES: 1.0, NO: 0.0, OPEN: math.nan, UNSURE: unsure}
-    places = rows.find(past.rows)
-    drawn = Draw(places, past.stratum.astype(np.intp), past.sizes.astype(np.intp), np.sort(rows.find(past.known)))
-    return Audit(drawn, np.array([numbers[each] for each in past.verdict.tolist()]))
+    checked = answers(model.audits, rows.keys) != OPEN if past is None else np.isin(rows.keys, past.known)
+    drawn = _draw(rows, plan.seed, plan.size, plan.top, checked, table)
+    if design_of(drawn) != plan.design:
+        raise InvalidTable(
+            f"{where} was drawn by another version of propense, whose strata differ. Read it with that version."
+        )
+    return drawn

@@ -16,12 +16,12 @@ from propense.tables.cells import naming_the_column, plain_text, take_rows
 from propense.tables.files import TableFile
 from propense.tables.verdicts import OPEN, read_words, said
 
-__all__ = ["COLUMNS", "ROW", "Plan", "Returned", "make_file", "read_file"]
+__all__ = ["COLUMNS", "ROW", "Plan", "Returned", "design_of", "make_file", "read_file"]
 
 # The columns that an audit adds to those of the table, and the name of the id where a table has none.
 COLUMNS = ("verdict", "audit_stratum", "audit_weight", "audit_code")
 ROW = "row"
-_CODE = re.compile(r"t([0-9a-f]{8})-m([0-9a-f]{8})-d(\d+)\.(\d+)\.(\d+)-r([0-9a-f]{8})")
+_CODE = re.compile(r"t([0-9a-f]{8})-m([0-9a-f]{8})-d(\d+)\.(\d+)\.(\d+)\.([0-9a-f]{8})-r([0-9a-f]{8})")
 _WAY_OUT = "Copy the verdicts into the file that audit draw wrote; the same draw with the same seed writes it again."
 _DATE = re.compile(r"(\d+)[-./](\d+)[-./](\d+)")
 
@@ -36,6 +36,8 @@ class Plan:
         Codes of the table and of the model file.
     seed, size, top : int
         As in `propense.audit.draw`; top is 0 if it was not given.
+    design : str
+        A code of the strata, and of how many rows were drawn from each.
     """
 
     table: str
@@ -43,10 +45,11 @@ class Plan:
     seed: int
     size: int
     top: int
+    design: str
 
     @property
     def code(self) -> str:
-        return f"t{self.table}-m{self.model}-d{self.seed}.{self.size}.{self.top}"
+        return f"t{self.table}-m{self.model}-d{self.seed}.{self.size}.{self.top}.{self.design}"
 
     def code_of(self, id: str, stratum: int, weight: float) -> str:
         """The code of a row, which follows from its id, stratum and weight."""
@@ -74,6 +77,12 @@ class Returned:
     rows: NDArray[np.intp]
     stratum: NDArray[np.intp]
     verdict: NDArray[np.int8]
+
+
+def design_of(drawn: Draw) -> str:
+    """The code of a draw's strata; it does not depend on which rows were drawn."""
+    counts = np.bincount(drawn.stratum, minlength=len(drawn.sizes))
+    return digest(np.concatenate([drawn.sizes, counts]).astype("<i8").tobytes())
 
 
 def make_file(
@@ -174,10 +183,10 @@ def _one_plan(cells: dict[str, list[str]], lines: NDArray[np.intp], named: str, 
                 f"{where}: {name!r} has {what}: the row was not drawn, or its code was lost. Delete a row that was "
                 f"added. {_WAY_OUT}"
             )
-        table, model, seed, size, top = match.groups()[:5]
+        table, model, seed, size, top, design = match.groups()[:6]
         if max(map(len, (seed, size, top))) > 10:
             raise InvalidTable(f"{where}: {name!r} has the audit_code {code[:60]!r}, which is not valid. {_WAY_OUT}")
-        found.setdefault(Plan(table, model, int(seed), int(size), int(top)), name)
+        found.setdefault(Plan(table, model, int(seed), int(size), int(top), design), name)
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]
         raise InvalidTable(

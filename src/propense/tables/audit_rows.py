@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense.errors import InvalidTable
 from propense.estimators._corrected import without_audit
-from propense.tables.cells import normalise_decimals, row_ids
+from propense.tables.cells import as_numbers, naming_the_column, normalise_decimals, row_ids
 from propense.tables.model import TableModel, lists_by_class, review_order
 
-__all__ = ["AuditRows", "digest", "read_rows"]
+__all__ = ["AuditRows", "digest", "read_design", "read_rows"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,9 @@ class AuditRows:
     order: NDArray[np.float64]
     code: str
 
-    @property
-    def share(self) -> float:
+    def share(self, weights: NDArray[np.float64] | None = None) -> float:
         """The share of positives that the model alone gives."""
-        return float(np.where(self.labelled, 1.0, self.hidden).mean())
+        return float(np.average(np.where(self.labelled, 1.0, self.hidden), weights=weights))
 
     @property
     def log_odds(self) -> NDArray[np.float64]:
@@ -87,6 +86,32 @@ def read_rows(model: TableModel, table: Any, where: str, decimal: str | None = N
     hidden = scores.hidden if scores.hidden.any() else scores.posterior if lists_by_class(plain.estimator) else order
     keys = model.audit_keys(table, read, where)
     return AuditRows(ids, keys, labelled, hidden, order, _code(keys, labelled, model.id is not None))
+
+
+def read_design(
+    table: Any, weights: str | None, strata: str | None, clusters: str | None, where: str, decimal: str | None = None
+) -> dict[str, Any]:
+    """The columns of a survey's design, by the arguments of `propense.audit.read`; empty if there are none."""
+    given = {"weights": weights, "strata": strata, "clusters": clusters}
+    for option, name in given.items():
+        if name is not None and name not in table.column_names:
+            raise InvalidTable(f"{where} has no column {name!r} ({option}=). Check the name.")
+    found: dict[str, Any] = {}
+    for option in ("strata", "clusters"):
+        name = given[option]
+        if name is not None:
+            found[option] = row_ids(table, name, where)
+            empty = np.flatnonzero(found[option] == "")
+            if len(empty):
+                raise InvalidTable(f"{where}, column {name!r}, row {int(empty[0]) + 1} is empty. Fill it in.")
+    if weights is not None:
+        cells = normalise_decimals(table.select([weights]), [weights], decimal).column(weights)
+        with naming_the_column(cells, weights, where):
+            numbers = as_numbers(cells)
+        if numbers is None or not (np.isfinite(numbers) & (numbers >= 0.0)).all() or not numbers.any():
+            raise InvalidTable(f"{where}, column {weights!r} must hold weights: numbers of at least 0, in every row.")
+        found["sample_weight"] = numbers
+    return found
 
 
 def digest(*parts: bytes | str) -> str:

@@ -1,0 +1,92 @@
+"""What came back of the draws of a table, pooled with what a model remembers, counted, and free of contradictions."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from propense.audit import Audit, Draw
+from propense.errors import InvalidTable
+from propense.tables.audit_files import Returned
+from propense.tables.audit_rows import AuditRows
+from propense.tables.past_audits import PastDraw
+from propense.tables.verdicts import NO, OPEN, UNSURE, YES, said
+
+__all__ = ["as_audit", "check_agreement", "check_verdicts", "count_verdicts", "pool"]
+
+
+def check_verdicts(returned: list[Returned], rows: AuditRows, names: list[str]) -> None:
+    """Raise an error if two files differ in a verdict."""
+    found: dict[int, tuple[int, str]] = {}
+    for each, name in zip(returned, names, strict=True):
+        for row, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
+            before, where = found.get(row, (OPEN, name))
+            if OPEN not in (before, verdict) and before != verdict:
+                raise InvalidTable(
+                    f"{rows.ids[row]!r} has two verdicts that differ: {said(before)} in {where} and {said(verdict)} in "
+                    f"{name}. Keep the right one."
+                )
+            if verdict != OPEN:
+                found[row] = verdict, name
+
+
+def pool(code: str, drawn: Draw, returned: list[Returned], rows: AuditRows, known: PastDraw | None) -> PastDraw:
+    """A draw and all that came back of it; a verdict that the model remembers may not change."""
+    verdicts: dict[int, tuple[int, int]] = {}
+    if known is not None:
+        for row, stratum, verdict in zip(rows.find(known.rows), known.stratum, known.verdict, strict=True):
+            verdicts[int(row)] = int(stratum), int(verdict)
+    for each in returned:
+        for row, stratum, verdict in zip(each.rows.tolist(), each.stratum.tolist(), each.verdict.tolist(), strict=True):
+            before = verdicts.get(row, (stratum, OPEN))[1]
+            if known is not None and OPEN not in (before, verdict) and before != verdict:
+                raise InvalidTable(
+                    f"{rows.ids[row]!r}: the model remembers the verdict {said(before)}, and a file says "
+                    f"{said(verdict)}. Read all files again with the model as it was before the audit."
+                )
+            verdicts[row] = stratum, verdict if verdict != OPEN else before
+    # In the order of the table, so that the same verdicts give the same file.
+    places = sorted(verdicts)
+    return PastDraw(
+        code,
+        rows.keys[places],
+        np.array([verdicts[row][0] for row in places], dtype=np.int64),
+        drawn.sizes.astype(np.int64),
+        np.array([verdicts[row][1] for row in places], dtype=np.int32),
+        rows.keys[drawn.known] if known is None else known.known,
+    )
+
+
+def check_agreement(past: Sequence[PastDraw], rows: AuditRows) -> None:
+    """Raise an error if a row was drawn twice, and the verdicts on it differ."""
+    found: dict[int, int] = {}
+    for each in past:
+        for key, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
+            before = found.setdefault(key, verdict)
+            if OPEN not in (before, verdict) and before != verdict:
+                name = rows.ids[rows.find(np.array([key]))[0]]
+                raise InvalidTable(
+                    f"{name!r} was drawn twice and has two verdicts that differ, {said(before)} and {said(verdict)}. "
+                    "Keep the right one in both files."
+                )
+            if verdict != OPEN:
+                found[key] = verdict
+
+
+def count_verdicts(past: Sequence[PastDraw]) -> list[int]:
+    """The rows that were drawn, and those of each verdict; a row that was drawn twice counts once."""
+    found: dict[int, int] = {}
+    for each in past:
+        for key, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
+            if found.get(key, OPEN) == OPEN:
+                found[key] = verdict
+    told = list(found.values())
+    return [len(told), *(told.count(each) for each in (YES, NO, UNSURE, OPEN))]
+
+
+def as_audit(past: PastDraw, rows: AuditRows, unsure: float = math.nan) -> Audit:
+    """A draw with its verdicts as numbers; `unsure` stands for rows of which nobody can say."""
+    numbers = {YES: 1.0, NO: 0.0, OPEN: math.nan, UNSURE: unsure}
+    places = rows.find(past.rows)
+    drawn = Draw(places, past.stratum.astype(np.intp), past.sizes.astype(np.intp), np.sort(rows.find(past.known)))
+    return Audit(drawn, np.array([numbers[each] for each in past.verdict.tolist()]))
