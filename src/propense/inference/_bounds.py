@@ -322,16 +322,18 @@ def find_robustness(rows: LabelledRows, estimate: float) -> Robustness:
     hidden = estimate - share
     if hidden <= _SAME:
         return Robustness(math.nan, math.nan)
-    doubled = math.inf if share + 2.0 * hidden > 1.0 else _departure(rows, share + 2.0 * hidden, 1)
-    return Robustness(_departure(rows, share + 0.5 * hidden, 0), doubled)
+    chance = rows.calibrated()
 
+    def departure(target: float, end: int) -> float:
+        """Where one end of the share of positives reaches a target, by bisection of the logarithm."""
+        low, high = 0.0, math.log(_FARTHEST)
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            lo, hi = band(rows, Assumptions(departure=math.exp(middle)))
+            found = averages(rows, lo, hi, chance=chance)[end]
+            reached = found <= target if end == 0 else found >= target
+            low, high = (low, middle) if reached else (middle, high)
+        return math.inf if high == math.log(_FARTHEST) else math.exp(high)
 
-def _departure(rows: LabelledRows, target: float, end: int) -> float:
-    """The departure at which one end of the share of positives reaches a target, by bisection of its logarithm."""
-    low, high = 0.0, math.log(_FARTHEST)
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        share = averages(rows, *band(rows, Assumptions(departure=math.exp(middle))))[end]
-        reached = share <= target if end == 0 else share >= target
-        low, high = (low, middle) if reached else (middle, high)
-    return math.inf if high == math.log(_FARTHEST) else math.exp(high)
+    twice = share + 2.0 * hidden
+    return Robustness(departure(share + 0.5 * hidden, 0), math.inf if twice > 1.0 else departure(twice, 1))

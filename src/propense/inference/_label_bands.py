@@ -239,10 +239,12 @@ def hidden_ends(chance: Vector, lo: Vector, hi: Vector) -> Vector:
     return np.clip(np.stack(ends, axis=1), 0.0, 1.0)
 
 
-def averages(rows: LabelledRows, lo: Vector, hi: Vector, clearest: float = 0.0) -> tuple[float, float]:
-    """The least and the largest share of positives among the rows."""
+def averages(
+    rows: LabelledRows, lo: Vector, hi: Vector, clearest: float = 0.0, chance: Vector | None = None
+) -> tuple[float, float]:
+    """The least and the largest share of positives among the rows; `chance` is `rows.calibrated()`, if it is known."""
     w, total = rows.weights, float(rows.weights.sum())
-    low, high = class_ends(rows.calibrated(), lo, hi)
+    low, high = class_ends(rows.calibrated() if chance is None else chance, lo, hi)
     least, most = float(w @ low), float(w @ high)
     if clearest > 0.0:
         # Single rows may have fewer; together the clearest have no fewer than this.

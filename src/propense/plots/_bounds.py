@@ -65,12 +65,13 @@ class BoundsDisplay:
         odds = logit(np.clip(rows.propensity, _NEAR, 1.0 - _NEAR))
         departures = np.geomspace(1.0, _FARTHEST, _POINTS)
         limits = np.linspace(0.0, 0.5, _POINTS) if high else np.linspace(0.5, 1.0, _POINTS)
+        chance = rows.calibrated()
         none, every = np.zeros_like(odds), np.ones_like(odds)
         shares = [
             [
-                averages(rows, np.maximum(limit, sigmoid(odds - step)), every)[1]
+                averages(rows, np.maximum(limit, sigmoid(odds - step)), every, chance=chance)[1]
                 if high
-                else averages(rows, none, np.minimum(limit, sigmoid(odds + step)))[0]
+                else averages(rows, none, np.minimum(limit, sigmoid(odds + step)), chance=chance)[0]
                 for limit in limits
             ]
             for step in np.log(departures)

@@ -24,6 +24,7 @@ from propense.tables import (
     TableFit,
     advise_audit,
     describe_assumptions,
+    describe_bounds,
     describe_groups,
     describe_learning,
     list_rows,
@@ -73,6 +74,7 @@ class FitReport:
     convergence: str
     path: Figure | None
     assumptions: list[str]
+    bounds: str
     notes: list[str]
     citation: str
     facts: list[tuple[str, str]]
@@ -147,10 +149,16 @@ def gather_fit(found: TableFit, title: str, files: tuple[str, Path | None] | Non
         # PUClassifier has two risks, with a constant and a varying propensity, which are not rounds.
         path=to_svg("Risk after each round", path) if len(path.risks) > 2 else None,
         assumptions=describe_assumptions(found),
+        bounds=_bounds(found),
         notes=found.notes,
         citation=reference(type(estimator)),
         facts=_facts(found),
     )
+
+
+def _bounds(found: TableFit) -> str:
+    """What may still be said with weaker assumptions; nothing if the method itself hides nothing."""
+    return "" if isinstance(found.estimator, Naive) else " ".join(describe_bounds(found))
 
 
 def _drawings(found: TableFit) -> list[Figure]:

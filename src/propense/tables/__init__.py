@@ -2,7 +2,7 @@
 
 from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audit, read_audit, write_audit
 from propense.tables.audit_advice import AuditAdvice, advise_audit
-from propense.tables.bounds import bound_table
+from propense.tables.bounds import bound_table, describe_bounds
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
@@ -45,6 +45,7 @@ __all__ = [
     "bound_table",
     "correct_model",
     "describe_assumptions",
+    "describe_bounds",
     "describe_groups",
     "describe_learning",
     "draw_audit",

@@ -8,11 +8,16 @@ from propense.errors import InvalidTable
 from propense.inference import Bounds
 from propense.inference._bound_options import read_assumptions
 from propense.inference._bound_rows import read_rows
-from propense.inference._bounds import bound_rows
+from propense.inference._bounds import bound_rows, find_robustness
+from propense.inference._label_bands import Assumptions, LabelledRows, averages, band
 from propense.tables.cells import as_levels, naming_the_column, normalise_decimals
+from propense.tables.fit import TableFit
 from propense.tables.model import TableModel
 
-__all__ = ["bound_table"]
+__all__ = ["bound_table", "describe_bounds"]
+
+# The assumptions that a report looks at: the least chance of a label, and the largest ratio of its odds.
+_LEAST, _RATIO = (0.5, 0.25, 0.1), 3.0
 
 
 def bound_table(
@@ -65,3 +70,34 @@ def bound_table(
     scores, _ = model.score_read(table, read, where)
     y, e, h = scores.posterior, scores.propensity, scores.hidden
     return bound_rows(read_rows(model.estimator, model.features_of(read), labelled, scores=(y, e, h)), asked, groups)
+
+
+def describe_bounds(found: TableFit) -> list[str]:
+    """Sentences on what the labels of a fit leave open if less is assumed than the method does."""
+    scores, labelled = found.scores, found.labelled.astype(np.float64)
+    chance = scores.posterior * scores.propensity
+    rows = LabelledRows.of(labelled, chance, scores.posterior, scores.propensity, np.ones(len(labelled)))
+    corrected = rows.calibrated()
+
+    def most(given: Assumptions) -> str:
+        return f"{averages(rows, *band(rows, given), chance=corrected)[1]:.0%}"
+
+    lines = [f"The labels alone show only that at least {labelled.mean():.0%} of the rows are positive."]
+    shares = [most(Assumptions(propensity=(least, 1.0))) for least in _LEAST]
+    lines.append(
+        f"If every positive has a chance of a label of at least {_LEAST[0]:.0%}, at most {shares[0]} are; with at "
+        f"least {_LEAST[1]:.0%}, at most {shares[1]}; with at least {_LEAST[2]:.0%}, at most {shares[2]}."
+    )
+    lines.append(
+        f"If the odds of a label differ by at most a factor of {_RATIO:g} between any two positives, at most "
+        f"{most(Assumptions(odds_ratio=_RATIO))} are."
+    )
+    value = find_robustness(rows, float(found.expected.mean()))
+    if np.isfinite(value.halved):
+        words = (
+            f"How wrong must the estimate be? There would be half as many hidden positives if the odds of a label were "
+            f"{value.halved:.3g} times as high as the model says"
+        )
+        more = f", and twice as many if they were {value.doubled:.3g} times lower" if np.isfinite(value.doubled) else ""
+        lines.append(f"{words}{more}.")
+    return lines
