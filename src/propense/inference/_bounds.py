@@ -229,15 +229,10 @@ def find_bounds(rows: LabelledRows, asked: Asked, estimate: float, groups: NDArr
     rng, draws = check_random_state(asked.random_state), []
     for _ in range(_DRAWS):
         # Exponential weights, as if rows were drawn again (the Bayesian bootstrap of Rubin, 1981).
-        drawn = rows.weights * rng.standard_exponential(len(rows.weights))
-        draws.append(
-            _ends(
-                rows.reweighted(drawn),
-                given,
-                masks,
-                [part.reweighted(drawn[mask]) for part, mask in zip(parts, masks, strict=True)],
-            )
-        )
+        factors, doubt = rng.standard_exponential(len(rows.weights)), rows.doubt * float(rng.standard_exponential())
+        drawn = rows.weights * factors
+        of_parts = [part.reweighted(drawn[mask], doubt) for part, mask in zip(parts, masks, strict=True)]
+        draws.append(_ends(of_parts[0], given, masks, of_parts))
     away = float(ndtri(0.5 + asked.confidence / 2.0)) * np.std(draws, axis=0)
     limits = np.clip(found + away * np.array([-1.0, 1.0, -1.0, 1.0]), 0.0, 1.0)
     ends = [

@@ -78,6 +78,9 @@ class LabelledRows:
         The cell of each row: a run of rows along s(x), and along the class score.
     corrected : tuple of Index
         Larger cells along s(x), the class score and e(x).
+    doubt : float
+        The weight of an unlabelled row that is added to each cell before its share of labels is taken: that all rows of
+        a cell are labelled does not show that all rows like these are.
     """
 
     labelled: Vector
@@ -88,6 +91,7 @@ class LabelledRows:
     along_chance: Index
     along_score: Index
     corrected: tuple[Index, ...]
+    doubt: float = 0.0
 
     @classmethod
     def of(
@@ -100,15 +104,15 @@ class LabelledRows:
         labels_per_cell: float = _LABELS,
     ) -> "LabelledRows":
         """The rows with their cells; with 0 labels per cell, each value of a score is a cell of its own."""
-        expected = weights * chance
+        expected, doubt = weights * chance, float(weights.mean()) if labels_per_cell else 0.0
         fine, coarse = (_cell_count(labelled, weights, labels_per_cell * each) for each in (1.0, _CORRECTED))
         along_chance, along_score = (_cells_along(each, expected, fine) for each in (chance, score))
         larger = tuple(_cells_along(each, expected, coarse) for each in (propensity, score, chance))
-        return cls(labelled, chance, score, propensity, weights, along_chance, along_score, larger)
+        return cls(labelled, chance, score, propensity, weights, along_chance, along_score, larger, doubt)
 
-    def reweighted(self, weights: Vector) -> "LabelledRows":
+    def reweighted(self, weights: Vector, doubt: float) -> "LabelledRows":
         """The same rows and cells with other weights."""
-        return replace(self, weights=weights)
+        return replace(self, weights=weights, doubt=doubt)
 
     def among(self, mask: np.ndarray) -> "LabelledRows":
         """Some of the rows, with cells of their own."""
@@ -145,14 +149,14 @@ class LabelledRows:
 
     def rates(self, cells: Index) -> Vector:
         """The share of labels in each cell, with those that fall put together until none does."""
-        sizes = np.maximum(np.bincount(cells, self.weights), 1e-300)
+        sizes = np.maximum(np.bincount(cells, self.weights) + self.doubt, 1e-300)
         raw = np.bincount(cells, self.weights * self.labelled) / sizes
         return np.asarray(isotonic_regression(raw, sample_weight=sizes))
 
     def share_in(self, mask: np.ndarray, z: float = 0.0) -> float:
         """The share of labels among some rows, plus z standard errors."""
         w, s = self.weights[mask], self.labelled[mask]
-        share = float(w @ s / w.sum())
+        share = min(float(w @ s / w.sum()), 1.0)
         return share + z * math.sqrt(share * (1.0 - share) * float(w @ w)) / float(w.sum())
 
 
