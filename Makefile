@@ -70,8 +70,12 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/doubts.py
 	$(BIN)/python benchmarks/scar_size_power.py
 	$(BIN)/python benchmarks/sparse_path.py
-	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python benchmarks/survey_coverage.py
+	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/audit_promises.py
+	$(BIN)/python benchmarks/audit_promises.py --paper
+	$(BIN)/python benchmarks/audit_promises.py --natural
 	$(BIN)/python benchmarks/dask_fit.py --folder .venv/bench --rows 2000000 --pieces 10 --labelled 500000
 	$(BIN)/python benchmarks/peers.py
 

@@ -2,7 +2,7 @@
 
 Four standard normal columns; y(x) depends on the first two, e(x) on the last two, unless stated otherwise. Coverage
 in percent; for y, e and h the mean over twenty fixed rows. The true prevalence is that of the population.
-Run: ``python benchmarks/coverage.py [--only NAME …] [--sets 300] [--resamples 200] [--jobs 2]``.
+Run: ``python benchmarks/interval_coverage.py [--only NAME …] [--sets 300] [--resamples 200] [--jobs 2]``.
 """
 
 import argparse
