@@ -63,11 +63,15 @@ class Suggestion:
 
     def __str__(self) -> str:
         named = ", ".join(f"{name} ({reason})" for name, reason in zip(self.columns, self.reasons, strict=True))
+        flag = "--class-features" if self.from_table else "class_features"
+        if len(self.columns) == 1:
+            head, tested, these = "A column", "Its name suggests it, and it moves the labels", "it"
+        else:
+            head, tested, these = "Columns", "Their names suggest it, and they move the labels", "these"
         return (
-            f"Columns that may say who gets labelled rather than who is positive: {named}. Their names suggest it, and "
-            f"they move the labels; whether it is so, only you can know. If you agree: {self._option()}"
-            + f" (and the other columns as {'--class-features' if self.from_table else 'class_features'}, if being "
-            "positive does not depend on these)"
+            f"{head} that may say who gets labelled rather than who is positive: {named}. {tested}; whether it is so, "
+            f"only you can know. If you agree: {self._option()} (and the other columns as {flag}, if being positive "
+            f"does not depend on {these})"
         )
 
     def _option(self) -> str:
