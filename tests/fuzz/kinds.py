@@ -1,7 +1,14 @@
 """The kinds of input, each by the function that makes a case of it."""
 
+from fuzz.audits import make_audit
 from fuzz.models import make_model
 from fuzz.studies import make_ledger, make_plan
 from fuzz.tables import make_table
 
-KINDS = {"tables": make_table, "models": make_model, "plans": make_plan, "ledgers": make_ledger}
+KINDS = {
+    "tables": make_table,
+    "models": make_model,
+    "audits": make_audit,
+    "plans": make_plan,
+    "ledgers": make_ledger,
+}

@@ -37,7 +37,16 @@ from propense._steps.label_scores import Member
 from propense._steps.small_trees import TreePredictor
 from propense.errors import PropenseError
 from propense.model_files import inspect
-from propense.tables import TableFile, TableModel, fit_table, score_file
+from propense.tables import (
+    TableFile,
+    TableModel,
+    correct_model,
+    draw_audit,
+    fit_table,
+    read_audit,
+    score_file,
+    write_audit,
+)
 
 _ROWS = np.random.default_rng(1).normal(size=(40, 3)).round(2)
 _LABELS = (_ROWS[:, 0] + _ROWS[:, 1] > 0.5).astype(int)
@@ -95,6 +104,7 @@ def _of_tables():
         files.append(
             _saved(fit_table(table, "reported", id="patient", method=method, scar_test=False, **options).model)
         )
+    files.append(_saved(_audited(table)))
     # Twice: most of the numbers in a file are in such models. Sex and region are categories.
     boosting = HistGradientBoostingClassifier(
         max_iter=2, max_leaf_nodes=6, min_samples_leaf=2, categorical_features=[1, 4], max_features=0.3, random_state=0
@@ -105,6 +115,22 @@ def _of_tables():
         found = fit_table(make_clinic(200, 0)[0], "reported", id="patient", scar_test=False, parameters=parameters)
         files += 2 * [_saved(found.model)]
     return files
+
+
+def _audited(table):
+    """A model that an audit has corrected, and that remembers it."""
+    model = fit_table(table, "reported", id="patient", method="pglin", scar_test=False).model
+    drawn = draw_audit(model, table, 20)
+    told = drawn.set_column(1, "verdict", [["yes", "no"] * 10])
+    with TemporaryDirectory() as folder:
+        write_audit(told, TableFile(_written(folder)), Path(folder, "c.csv"))
+        return correct_model(model, read_audit(model, table, [Path(folder, "c.csv")]))
+
+
+def _written(folder):
+    path = Path(folder, "t.csv")
+    path.write_bytes(_table())
+    return path
 
 
 @cache

@@ -20,7 +20,7 @@ from fuzz.supervisor import complaint, fuzz
 pytestmark = pytest.mark.slow
 
 # Always the same cases: a test must not fail by chance.
-COUNTS = {"tables": 60, "models": 200, "plans": 20, "ledgers": 20}
+COUNTS = {"tables": 60, "models": 200, "audits": 40, "plans": 20, "ledgers": 20}
 # On a busy machine, a case may take seconds to be reached.
 BUSY = 60.0
 # What the report of each planted fault says.
