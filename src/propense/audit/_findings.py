@@ -200,7 +200,7 @@ class Findings:
         if self.survey is not None:
             return self._of_population(everyone, everyone, of_positives=False)
         rest, rows = self.hidden, len(self.labelled)
-        return Interval(*((self.labelled.sum() + (~self.labelled).sum() * x) / rows for x in _ends(rest)))
+        return Interval(*(float((self.labelled.sum() + (~self.labelled).sum() * x) / rows) for x in _ends(rest)))
 
     @cached_property
     def label_frequency(self) -> Interval:
@@ -240,13 +240,18 @@ class Findings:
         return float(ndtri(0.5 + self.confidence / 2))
 
     @cached_property
+    def _list(self) -> Index:
+        """The unlabelled rows, in the order of the list."""
+        return list_order(self.order, ~self.labelled)
+
+    @cached_property
     def _strata(self) -> list[tuple[Index, Index]]:
         """For each audit, the rows that could be drawn, in the order of the list, and their strata."""
         out = []
         for each in self.audits:
             could = ~self.labelled
             could[each.draw.known] = False
-            out.append((list_order(self.order, could), np.repeat(np.arange(len(each.draw.sizes)), each.draw.sizes)))
+            out.append((self._list[could[self._list]], np.repeat(np.arange(len(each.draw.sizes)), each.draw.sizes)))
         return out
 
     @cached_property
@@ -348,7 +353,7 @@ class Findings:
         if not 1 <= length <= rest:
             raise InvalidOption(f"A list has from 1 to {rest} rows, but its length was to be {length}.")
         inside = np.zeros(len(self.labelled), dtype=bool)
-        inside[list_order(self.order, ~self.labelled)[:length]] = True
+        inside[self._list[:length]] = True
         outside = ~inside & ~self.labelled
         checked = int(np.isfinite(self.known[inside]).sum())
         if self.survey is not None:
