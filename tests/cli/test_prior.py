@@ -2,16 +2,18 @@
 
 import csv as lines
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from pyarrow import csv
+from sklearn.linear_model import LogisticRegression
 
 import propense
 from command import call
 from propense.cli._prior import read_prior
 from propense.errors import InvalidOption
-from propense.tables import FitOptions
+from propense.tables import FitOptions, fit_table
 from propense.tables.labels import read_label
 from propense.tables.prepare import check_columns, prepare_table
 
@@ -57,10 +59,10 @@ def test_a_group_is_named_once():
         read_prior("f=0.1,f=0.2")
 
 
-@pytest.mark.parametrize("learners", ["linear", "auto"])
-def test_shares_by_group_reach_the_fit_the_summary_the_report_and_the_file(table, tmp_path, learners):
+@pytest.mark.slow
+def test_shares_by_group_reach_the_fit_the_summary_the_report_and_the_file(table, tmp_path):
     model, report, scored = (tmp_path / name for name in ("m.propense", "r.html", "s.csv"))
-    asked = ("--prior", "f=0.5,m=0.6-0.7", "--prior-groups", "sex", "--learners", learners)
+    asked = ("--prior", "f=0.5,m=0.6-0.7", "--prior-groups", "sex", "--learners", "linear")
     status, out, err = call("fit", table, *FIT, *asked, "--model", model, "--report", report)
     assert (status, err) == (0, "")
     estimator = propense.load(model).estimator
@@ -86,6 +88,16 @@ def test_shares_by_group_reach_the_fit_the_summary_the_report_and_the_file(table
     assert "prior={'f': 0.5, 'm': (0.6, 0.7)}" in call("inspect", model)[1]
 
 
+def test_learners_that_take_columns_as_they_are_find_the_groups_of_a_table(clinic, tmp_path):
+    learned = {"parameters": {"learners": [LogisticRegression()]}, "scar_test": False}
+    found = fit_table(clinic, "reported", id="patient", prior={"f": 0.5}, prior_groups="sex", **learned)
+    women = np.array(clinic["sex"].to_pylist()) == "f"
+    assert found.expected[women].mean() == pytest.approx(0.5, abs=1e-6)
+    propense.save(found.model, tmp_path / "m")
+    again, model = (replace(each, held_out=None) for each in (propense.load(tmp_path / "m"), found.model))
+    np.testing.assert_array_equal(again.score(clinic).hidden_range, model.score(clinic).hidden_range)
+
+
 def test_groups_that_were_not_given_are_said_to_stay(table):
     status, out, err = call(
         "fit", table, *FIT, "--learners", "linear", "--prior", "true=0.7", "--prior-groups", "smoker"
@@ -104,6 +116,19 @@ def test_one_share_says_what_it_moved(table):
     assert f"({found[1]})" in free
 
 
+@pytest.mark.slow
+def test_other_methods_meet_a_share_and_say_so(table, tmp_path):
+    asked = ("--method", "sar-em", "--prior", "0.55", "--model", tmp_path / "m", "--report", tmp_path / "r.html")
+    status, out, err = call("fit", table, *FIT, *asked)
+    assert (status, err) == (0, "")
+    said = "The share of positives was known to be 55%, and the estimate was kept to that."
+    assert said in " ".join(out.split())
+    page = " ".join(re.sub("<[^>]+>", "", (tmp_path / "r.html").read_text(encoding="utf-8")).split())
+    assert said in page
+    assert "The share of positives is 55%, as was given." in page
+    assert propense.load(tmp_path / "m").estimator.prior_ == pytest.approx(0.55, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -116,7 +141,8 @@ def test_one_share_says_what_it_moved(table):
         (["--prior", "f=0.01", "--prior-groups", "sex"], "in the group 'f' are labelled, so at least that share"),
         (["--prior", "f=2", "--prior-groups", "sex"], "is not a share of the rows"),
         (["--prior", "east=0.4", "--prior-groups", "region"], "rows is missing, so it is not known which share"),
-        (["--prior", "f=0.5", "--prior-groups", "sex", "--method", "jerm"], "The method jerm cannot use a share"),
+        (["--prior", "f=0.5", "--prior-groups", "sex", "--method", "jerm"], "The method jerm takes one --prior for"),
+        (["--prior", "0.5", "--method", "pglin"], "The method pglin cannot use a share"),
     ],
 )
 def test_a_contradiction_is_one_line(table, asked, said):

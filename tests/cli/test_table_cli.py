@@ -328,7 +328,7 @@ def test_wrong_options_are_errors(folder, tmp_path):
     refused(["fit", table, *FIT, "--class-features", "height"], "class feature 'height'", "'age'")
     refused(["fit", table, *PLAIN, "--learners", "trees"], "learners='trees'", "'linear'")
     refused(["fit", table, *PLAIN, "--method", "tm", "--learners", "linear"], "tm has no learners", "out --learners")
-    refused(["fit", table, *PLAIN, "--method", "tm", "--prior", "0.5"], "tm cannot use", "Leave out --prior")
+    refused(["fit", table, *PLAIN, "--method", "pglin", "--prior", "0.5"], "pglin cannot use", "Leave out --prior")
     refused(["fit", table, *PLAIN, "--method", "tm", "--jobs", "2"], "Leave out --jobs")
     refused(["fit", table, *FIT, "--jobs", "0"], "--jobs 0")
     refused(["fit", table, *FIT, "--prior", "much"], "--prior much", "0.1-0.2")

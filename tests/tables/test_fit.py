@@ -233,7 +233,7 @@ def test_the_estimate_meets_a_prior(clinic, prior):
 
 
 LACKING = [
-    ({"prior": 0.5}, "The method tm cannot use a share of positives that is known. Leave out prior="),
+    ({"method": "pglin", "prior": 0.5}, "pglin cannot use a share of positives that is known. Leave out prior="),
     ({"method": "pglin", "class_features": ["age"]}, "pglin does not fit a propensity of its own, so it has no col"),
     ({"learners": "auto"}, "The method tm has no learners to choose from"),
     ({"jobs": 2}, "The method tm does not run several fits at the same time"),

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from propense.errors import InvalidOption
 
 __all__ = [
+    "PRIOR",
     "Choice",
     "ClassifierOption",
     "ColumnOption",
@@ -204,6 +205,10 @@ class PriorOption:
             "None, a number above 0 and at most 1, two of them in a tuple, the smaller one first, or a dictionary of "
             "one or more groups with such a share for each"
         )
+
+
+# The arguments of methods that can meet a known share of positives.
+PRIOR: dict[str, Option] = {"prior": PriorOption(), "prior_groups": ColumnOption()}
 
 
 def check_options(estimator: Any, options: dict[str, Option]) -> None:

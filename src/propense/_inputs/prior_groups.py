@@ -55,7 +55,10 @@ class PriorGroups:
 
 def read_prior_groups(estimator: Any, design: Design) -> PriorGroups | None:
     """The groups of the estimator's `prior`, found in its column `prior_groups`; None if the prior has no groups."""
-    prior, wanted = getattr(estimator, "prior", None), getattr(estimator, "prior_groups", None)
+    if not hasattr(estimator, "prior_groups"):
+        # A prior of a method of one's own may be anything.
+        return None
+    prior, wanted = estimator.prior, estimator.prior_groups
     who = type(estimator).__name__
     if not isinstance(prior, Mapping):
         if wanted is None:

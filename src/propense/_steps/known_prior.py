@@ -16,10 +16,10 @@ from propense._inputs.prior_groups import PriorGroups
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
 from propense._maths.double_logistic import shift_class
-from propense._steps.predictors import from_dense_rows
+from propense._steps.predictors import Model, from_dense_rows
 from propense.errors import InvalidOption
 
-__all__ = ["KnownPrior", "Shift", "ShiftedPredictor", "read_known_prior", "shift_to"]
+__all__ = ["KnownPrior", "Shift", "ShiftedPredictor", "meet_prior", "read_known_prior", "shift_to", "unmoved"]
 
 # How far y's log-odds move: in all rows, or in each of the groups.
 Shift = float | tuple[float, ...]
@@ -164,6 +164,22 @@ class KnownPrior:
         # Not a difference from the share of all rows: known shares of all groups then give the same sum to the bit.
         rest = sample.mean(sample.expected(*pair, log_unknown) * self.others)
         return sum((share * sample.mean(each) for share, each in zip(kept, self.members, strict=True)), start=rest)
+
+
+def meet_prior(known: KnownPrior | None, sample: Sample, model: Model) -> tuple[Predictor, Predictor]:
+    """The model's y and e, moved to what is known of the share of positives, unless its method has done so."""
+    pair = model.posterior, model.propensity
+    if known is None or isinstance(model.posterior, ShiftedPredictor):
+        return pair
+    rows = sample.log_odds(model.posterior), sample.log_odds(model.propensity)
+    return known.predictors(pair, known.shift(sample, rows, model.log_unknown))
+
+
+def unmoved(posterior: Predictor, propensity: Predictor) -> tuple[Predictor, Predictor]:
+    """y and e as the method found them, before they were moved to a known share."""
+    if isinstance(posterior, ShiftedPredictor):
+        return posterior.posterior, posterior.propensity
+    return posterior, propensity
 
 
 def read_known_prior(prior: Any, sample: Sample, who: str) -> KnownPrior | None:

@@ -28,6 +28,7 @@ from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
 from propense._risks import PairRisk
 from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
+from propense._steps.known_prior import ShiftedPredictor, meet_prior, read_known_prior
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, OutOfFold, ProductPredictor
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
 from propense.estimators._description import Description
@@ -87,6 +88,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     - and use ``_begin``, the y and e of an earlier fit to nearly the same rows, or None, as the start of its search:
       only where the answer is a minimum, however it was reached, and so that what begins as y ends as y. It is not a
       parameter, so a clone does not have it;
+    - take the arguments ``prior`` and ``prior_groups``, with ``PRIOR`` of `propense._inputs.options` among its options:
+      y then moves to a known share of positives, as in `PUClassifier`;
     - and call ``_progress(done, total)``, unless it is None, after each of the parts that a long fit consists of.
 
     Examples
@@ -205,6 +208,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _fit_sample(self, sample: Sample) -> None:
         """Run the method and keep what it finds."""
+        # Refused before the method takes its time.
+        prior = self.prior if hasattr(self, "prior_groups") else None
+        known_prior = read_known_prior(prior, sample, type(self).__name__)
         try:
             with threads_by_size(sample.design.shape):
                 model = self._fit(sample)
@@ -217,7 +223,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             # Model files would lose what is not declared.
             kept, listed = sorted(model.kept), sorted(self.description.keeps)
             raise TypeError(f"{type(self).__name__}._fit keeps {kept}, and its description lists {listed}.")
-        self._posterior, self._propensity = model.posterior, model.propensity
+        self._posterior, self._propensity = meet_prior(known_prior, sample, model)
         self.n_iter_, self.converged_ = model.n_iter, model.converged
         self.risk_path_ = np.asarray(model.risk_path)
         for name, value in model.kept.items():
@@ -454,6 +460,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         """The fitted classifier of a predictor that is one."""
         check_is_fitted(self)
         predictor = getattr(self, which)
+        if isinstance(predictor, ShiftedPredictor):
+            predictor = getattr(predictor, which[1:])
         if not isinstance(predictor, ClassifierPredictor):
             raise AttributeError(f"The {which[1:]} of this {type(self).__name__} is not a classifier of its own.")
         return predictor.classifier

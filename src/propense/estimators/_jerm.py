@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from propense._diagnostics.doubts import all_likely, doubt_of
-from propense._inputs.options import Choice, ClassifierOption, Count, Number, Option, Seed
+from propense._inputs.options import PRIOR, Choice, ClassifierOption, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.double_logistic import halfway_to_certain, hidden_log_odds
 from propense._risks import JointRisk
@@ -64,6 +64,12 @@ class JERM(BasePUClassifier):
         The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
         The columns that e may depend on. None means all; an empty list makes e constant.
+    prior : float, (float, float) or dict of these, default=None
+        The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
+        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
+        any more, and there are no coefficients.
+    prior_groups : str or int, default=None
+        The column of X, by name or number, that shows the groups of ``prior``.
     spy_quantile : float, default=0.0
         The threshold is this quantile, over the labelled rows, of h at their spies. 0 is the minimum, as in the paper.
         If the classes overlap, the minimum lets nearly every row into P̂ (see ``positives_path_``); try 0.05 or 0.1.
@@ -144,6 +150,7 @@ class JERM(BasePUClassifier):
 
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
+        **PRIOR,
         "variant": Choice(("published", "paper")),
         "solver": Choice(tuple(SOLVERS)),
         "ridge": Number(0.0),
@@ -168,6 +175,8 @@ class JERM(BasePUClassifier):
         propensity_estimator: Any = None,
         class_features: Any = None,
         propensity_features: Any = None,
+        prior: Any = None,
+        prior_groups: Any = None,
         spy_quantile: float = 0.0,
         spy_sample: int | None = None,
         max_iter: int = 100,
@@ -183,6 +192,8 @@ class JERM(BasePUClassifier):
         self.propensity_estimator = propensity_estimator
         self.class_features = class_features
         self.propensity_features = propensity_features
+        self.prior = prior
+        self.prior_groups = prior_groups
         self.spy_quantile = spy_quantile
         self.spy_sample = spy_sample
         self.max_iter = max_iter

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from propense._designs import column_moments
 from propense._diagnostics.doubts import SYMMETRIC, doubt_of, starts_disagree
 from propense._diagnostics.fit_statistics import effective_rows
-from propense._inputs.options import Choice, Count, Number, Option, Seed
+from propense._inputs.options import PRIOR, Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Vector
 from propense._maths.logistic import sigmoid
@@ -57,6 +57,12 @@ class JointMLE(BasePUClassifier):
         The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
         The columns that e may depend on. None means all; an empty list makes e constant.
+    prior : float, (float, float) or dict of these, default=None
+        The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
+        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
+        any more, and there are no coefficients.
+    prior_groups : str or int, default=None
+        The column of X, by name or number, that shows the groups of ``prior``.
     n_starts : int, default=10
         The number of starts. The first is the naive y with e = ½; the others split the naive log-odds between the two
         factors at random.
@@ -116,6 +122,7 @@ class JointMLE(BasePUClassifier):
 
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
+        **PRIOR,
         "ridge": Number(0.0),
         "radius": Number(0.0, optional=True),
         "n_starts": Count(high=10**6),
@@ -135,6 +142,8 @@ class JointMLE(BasePUClassifier):
         radius: float | None = None,
         class_features: Any = None,
         propensity_features: Any = None,
+        prior: Any = None,
+        prior_groups: Any = None,
         n_starts: int = 10,
         solver: str = "auto",
         tol: float = 1e-8,
@@ -146,6 +155,8 @@ class JointMLE(BasePUClassifier):
         self.radius = radius
         self.class_features = class_features
         self.propensity_features = propensity_features
+        self.prior = prior
+        self.prior_groups = prior_groups
         self.n_starts = n_starts
         self.solver = solver
         self.tol = tol

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from propense._designs import Design, as_design
 from propense._diagnostics.doubts import SYMMETRIC
-from propense._inputs.options import Choice, Count, Number, Option, Seed
+from propense._inputs.options import PRIOR, Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.double_logistic import joint_loss
 from propense._maths.linear import coef_positions
@@ -60,6 +60,12 @@ class LBE(BasePUClassifier):
         The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
         The columns that e may depend on. None means all; an empty list makes e constant.
+    prior : float, (float, float) or dict of these, default=None
+        The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
+        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
+        any more, and there are no coefficients.
+    prior_groups : str or int, default=None
+        The column of X, by name or number, that shows the groups of ``prior``.
     ridge, propensity_ridge : float, default=None
         The penalties ½·ridge·‖coef‖² on the summed losses; the intercepts are not penalised. None means 1 in "em"
         and 0 in "published".
@@ -117,6 +123,7 @@ class LBE(BasePUClassifier):
 
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
+        **PRIOR,
         "variant": Choice(("em", "published")),
         "ridge": Number(0.0, optional=True),
         "propensity_ridge": Number(0.0, optional=True),
@@ -134,6 +141,8 @@ class LBE(BasePUClassifier):
         variant: str = "em",
         class_features: Any = None,
         propensity_features: Any = None,
+        prior: Any = None,
+        prior_groups: Any = None,
         ridge: float | None = None,
         propensity_ridge: float | None = None,
         max_iter: int | None = None,
@@ -144,6 +153,8 @@ class LBE(BasePUClassifier):
         self.variant = variant
         self.class_features = class_features
         self.propensity_features = propensity_features
+        self.prior = prior
+        self.prior_groups = prior_groups
         self.ridge = ridge
         self.propensity_ridge = propensity_ridge
         self.max_iter = max_iter

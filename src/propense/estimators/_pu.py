@@ -11,18 +11,7 @@ from propense._designs import Design
 from propense._diagnostics.diagnosis import Diagnosis
 from propense._diagnostics.doubts import OF_RATIO, SYMMETRIC, doubt_of, few_rows
 from propense._inputs.columns import Column
-from propense._inputs.options import (
-    Choice,
-    ColumnOption,
-    Count,
-    FoldsOption,
-    Jobs,
-    LearnersOption,
-    Number,
-    Option,
-    PriorOption,
-    Seed,
-)
+from propense._inputs.options import PRIOR, Choice, Count, FoldsOption, Jobs, LearnersOption, Number, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
 from propense._solvers import SOLVERS, newton_bfgs
@@ -189,8 +178,7 @@ class PUClassifier(BasePUClassifier):
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
         "learners": LearnersOption(("auto", "linear")),
-        "prior": PriorOption(),
-        "prior_groups": ColumnOption(),
+        **PRIOR,
         "cv": FoldsOption(),
         "ridge": Number(0.0),
         "shrinkage": Number(0.0),
@@ -284,8 +272,6 @@ class PUClassifier(BasePUClassifier):
         return isinstance(self.learners, str) and self.learners == "linear"
 
     def _fit(self, sample: Sample) -> Model:
-        # Refused before the learners take their time.
-        read_known_prior(self.prior, sample, "PUClassifier")
         return self._fit_linear(sample) if self._is_linear() else self._fit_scores(sample)
 
     def _settings(self, sample: Sample, least: float = 0.0) -> PairSettings:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from propense._diagnostics.doubts import SYMMETRIC
-from propense._inputs.options import Choice, ClassifierOption, Count, Number, Option
+from propense._inputs.options import PRIOR, Choice, ClassifierOption, Count, Number, Option
 from propense._inputs.sample import Sample
 from propense._maths.arrays import namespace
 from propense._maths.double_logistic import hidden_positive
@@ -61,6 +61,12 @@ class SAREM(BasePUClassifier):
         The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
         The columns that e may depend on. None means all; an empty list makes e constant.
+    prior : float, (float, float) or dict of these, default=None
+        The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
+        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
+        any more, and there are no coefficients.
+    prior_groups : str or int, default=None
+        The column of X, by name or number, that shows the groups of ``prior``.
     ridge, propensity_ridge : float, default=1.0
         The penalties ½·ridge·‖coef‖² of the two logistic regressions; the intercepts are not penalised in "em".
         1 is scikit-learn's C = 1, which the authors used.
@@ -123,6 +129,7 @@ class SAREM(BasePUClassifier):
 
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
+        **PRIOR,
         "variant": Choice(("em", "published")),
         "estimator": ClassifierOption(),
         "propensity_estimator": ClassifierOption(),
@@ -143,6 +150,8 @@ class SAREM(BasePUClassifier):
         propensity_estimator: Any = None,
         class_features: Any = None,
         propensity_features: Any = None,
+        prior: Any = None,
+        prior_groups: Any = None,
         ridge: float = 1.0,
         propensity_ridge: float = 1.0,
         max_iter: int = 500,
@@ -154,6 +163,8 @@ class SAREM(BasePUClassifier):
         self.propensity_estimator = propensity_estimator
         self.class_features = class_features
         self.propensity_features = propensity_features
+        self.prior = prior
+        self.prior_groups = prior_groups
         self.ridge = ridge
         self.propensity_ridge = propensity_ridge
         self.max_iter = max_iter

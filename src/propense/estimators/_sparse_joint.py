@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from propense._diagnostics.doubts import SYMMETRIC
-from propense._inputs.options import Choice, Count, Number, Option, Seed, Truth
+from propense._inputs.options import PRIOR, Choice, Count, Number, Option, Seed, Truth
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Vector
 from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
@@ -49,6 +49,12 @@ class SparseJoint(BasePUClassifier):
         The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
         The columns that e may depend on. None means all; an empty list makes e constant.
+    prior : float, (float, float) or dict of these, default=None
+        The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
+        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
+        any more, and there are no coefficients.
+    prior_groups : str or int, default=None
+        The column of X, by name or number, that shows the groups of ``prior``.
     n_alphas : int, default=50
         The number of alphas on the path.
     eps : float, default=0.005
@@ -129,6 +135,7 @@ class SparseJoint(BasePUClassifier):
     _doubted: ClassVar[tuple[str, ...]] = SYMMETRIC
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
+        **PRIOR,
         "alpha": Number(0.0, optional=True),
         "variant": Choice(("adaptive", "plain")),
         "l1_ratio": Number(0.0, 1.0),
@@ -153,6 +160,8 @@ class SparseJoint(BasePUClassifier):
         propensity_penalty: float = 1.0,
         class_features: Any = None,
         propensity_features: Any = None,
+        prior: Any = None,
+        prior_groups: Any = None,
         n_alphas: int = 50,
         eps: float = 0.005,
         folds: int = 5,
@@ -169,6 +178,8 @@ class SparseJoint(BasePUClassifier):
         self.propensity_penalty = propensity_penalty
         self.class_features = class_features
         self.propensity_features = propensity_features
+        self.prior = prior
+        self.prior_groups = prior_groups
         self.n_alphas = n_alphas
         self.eps = eps
         self.folds = folds

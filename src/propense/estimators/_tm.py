@@ -8,7 +8,7 @@ import numpy as np
 
 from propense._designs import Predictor
 from propense._diagnostics.doubts import all_likely, doubt_of
-from propense._inputs.options import ClassifierOption, Count, Number, Option
+from propense._inputs.options import PRIOR, ClassifierOption, Count, Number, Option
 from propense._inputs.sample import Sample
 from propense._maths.arrays import namespace
 from propense._maths.double_logistic import halfway_to_certain, joint_loss, label_log_odds
@@ -45,6 +45,12 @@ class TM(BasePUClassifier):
         The columns, by name or number, that y may depend on. None means all; an empty list makes y constant.
     propensity_features : list of str or of int, default=None
         The columns that e may depend on. None means all; an empty list makes e constant.
+    prior : float, (float, float) or dict of these, default=None
+        The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
+        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
+        any more, and there are no coefficients.
+    prior_groups : str or int, default=None
+        The column of X, by name or number, that shows the groups of ``prior``.
     ridge, propensity_ridge : float, default=1.0
         The penalties ½·ridge·‖coef‖² of the two logistic regressions; the intercepts are not penalised. 1 is
         scikit-learn's C = 1, which the paper used.
@@ -107,6 +113,7 @@ class TM(BasePUClassifier):
 
     _options: ClassVar[dict[str, Option]] = {
         **BasePUClassifier._options,
+        **PRIOR,
         "estimator": ClassifierOption(),
         "propensity_estimator": ClassifierOption(),
         "ridge": Number(0.0),
@@ -123,6 +130,8 @@ class TM(BasePUClassifier):
         propensity_estimator: Any = None,
         class_features: Any = None,
         propensity_features: Any = None,
+        prior: Any = None,
+        prior_groups: Any = None,
         ridge: float = 1.0,
         propensity_ridge: float = 1.0,
         max_iter: int = 100,
@@ -133,6 +142,8 @@ class TM(BasePUClassifier):
         self.propensity_estimator = propensity_estimator
         self.class_features = class_features
         self.propensity_features = propensity_features
+        self.prior = prior
+        self.prior_groups = prior_groups
         self.ridge = ridge
         self.propensity_ridge = propensity_ridge
         self.max_iter = max_iter

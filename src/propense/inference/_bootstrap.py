@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from propense._designs import Design
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Matrix, Vector
+from propense._steps.known_prior import unmoved
 from propense.errors import InvalidInput, NoLabelledInstances, NoUnlabelledInstances, PropenseError
 from propense.estimators._base import BasePUClassifier
 from propense.inference._debias import debiased, log_odds_of
@@ -62,7 +63,7 @@ def _refit(
         try:
             drawn = _resample(sample, rng) if survey is None else _resample_clusters(sample, survey, rng)
             model = _seeded(clone(estimator), rng)
-            model._begin = estimator._posterior, estimator._propensity
+            model._begin = unmoved(estimator._posterior, estimator._propensity)
             model._fit_sample(drawn)
         except PropenseError as error:
             return error

@@ -15,15 +15,16 @@ from propense._maths.double_logistic import hidden_log_odds
 from propense._maths.linear import is_wide
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense._risks import PairRisk
+from propense._steps.known_prior import ShiftedPredictor
 from propense._steps.predictors import LogisticPredictor
 from propense.estimators._base import BasePUClassifier
 
-__all__ = ["debiased", "inverse_curvature", "log_odds_of", "theta_of"]
+__all__ = ["debiased", "inverse_curvature", "log_odds_of", "risk_of", "theta_of"]
 
 
 def debiased(estimator: BasePUClassifier, sample: Sample) -> BasePUClassifier:
     """The estimator with θ + H⁻¹·ridge·θ in place of θ; unchanged if it minimises no risk, or the risk is flat."""
-    risk = estimator._pair_risk(sample)
+    risk = risk_of(estimator, sample)
     if risk is None or not risk.ridges.any() or is_wide(len(risk.ridges)):
         return estimator
     theta = theta_of(estimator, risk)
@@ -37,6 +38,11 @@ def debiased(estimator: BasePUClassifier, sample: Sample) -> BasePUClassifier:
     other.prior_ = sample.share_positive(*other._rows_log_odds(sample))
     other.label_frequency_ = sample.mean(sample.labelled) / other.prior_
     return other
+
+
+def risk_of(estimator: BasePUClassifier, sample: Sample) -> PairRisk | None:
+    """The risk that the fitted y and e minimise; None if there is none, or a known prior has moved them from there."""
+    return None if isinstance(estimator._posterior, ShiftedPredictor) else estimator._pair_risk(sample)
 
 
 def theta_of(estimator: BasePUClassifier, risk: PairRisk) -> Vector:

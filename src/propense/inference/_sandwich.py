@@ -19,7 +19,7 @@ from propense._maths.logistic import sigmoid
 from propense._risks import PairRisk
 from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
-from propense.inference._debias import inverse_curvature, theta_of
+from propense.inference._debias import inverse_curvature, risk_of, theta_of
 from propense.inference._survey import Survey
 
 __all__ = ["sandwich_errors"]
@@ -106,11 +106,11 @@ def _influence(risk: PairRisk, theta: Vector) -> Matrix:
 
 
 def _risk_of(estimator: BasePUClassifier, sample: Sample) -> PairRisk:
-    risk, name = estimator._pair_risk(sample), type(estimator).__name__
+    risk, name = risk_of(estimator, sample), type(estimator).__name__
     if risk is None:
         raise InvalidOption(
             f"how='sandwich': this {name} does not minimise the joint risk over two logistic predictors. Use "
-            "how='bootstrap', or fit JointMLE without a radius, or SAREM or LBE with variant='em'."
+            "how='bootstrap', or fit JointMLE without a radius, or SAREM or LBE with variant='em', without a prior."
         )
     if not estimator.converged_:
         raise InvalidOption(

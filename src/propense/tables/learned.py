@@ -54,7 +54,7 @@ def describe_learning(found: TableFit) -> list[str]:
     if not isinstance(diagnosis, Diagnosis):
         separates = estimator.description.separates
         rests = [f"What separates being positive from being labelled: {separates}."] if separates else []
-        return [*_taken(found), *rests, *_sources(found), _scored_by(found)]
+        return [*_taken(found), *rests, *_kept_to(found), *_sources(found), _scored_by(found)]
     complete, known = diagnosis.labelling == "complete", _known(found)
     named = getattr(estimator, "propensity_features", None) is not None and not complete
     lines = [*([] if complete else _taken(found)), *([] if named else [diagnosis.pattern])]
@@ -67,9 +67,7 @@ def describe_learning(found: TableFit) -> list[str]:
     if not math.isnan(diagnosis.stability):
         same = f"{diagnosis.stability:.0%} of the rows"
         lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
-    if known:
-        kept = f"The share of positives was known to be {known}, and the estimate was kept to that."
-        lines.append(kept + _moved(found))
+    lines += _kept_to(found)
     if not complete and not named:
         lines.append(_ASSUMPTIONS if not diagnosis.learners else _WHICH if known else _READINGS)
     return [*lines, _scored_by(found)]
@@ -115,7 +113,7 @@ def describe_assumptions(found: TableFit) -> list[str]:
             own = taken
         else:
             own = [*taken, *estimator.description.assumes[: 1 if known else None]]
-        own += [f"The share of positives is {known}, as was given."] if known else []
+    own += [f"The share of positives is {known}, as was given."] if known else []
     return [*_ALWAYS, *own]
 
 
@@ -138,9 +136,16 @@ def _named(found: TableFit, option: str) -> Any:
     return None if several else columns
 
 
+def _kept_to(found: TableFit) -> list[str]:
+    """What was known of the share of positives, and what it moved, as a sentence; none if nothing was."""
+    known = _known(found)
+    kept = f"The share of positives was known to be {known}, and the estimate was kept to that."
+    return [kept + _moved(found)] if known else []
+
+
 def _known(found: TableFit) -> str:
     """The share of positives that was given, in words; empty if none was."""
-    prior = getattr(found.estimator, "prior", None)
+    prior = found.estimator.prior if hasattr(found.estimator, "prior_groups") else None
     if not isinstance(prior, Mapping):
         return "" if prior is None else _share(prior)
     column = _names(found, [found.estimator.prior_groups])
@@ -154,10 +159,10 @@ def _share(share: Any) -> str:
 
 def _moved(found: TableFit) -> str:
     """What the estimates would have been without the shares that were given."""
-    moved = found.estimator.diagnosis_.moved
-    if not moved:
-        # Of a fit by an earlier version.
+    diagnosis = getattr(found.estimator, "diagnosis_", None)
+    if diagnosis is None or not diagnosis.moved:
         return ""
+    moved = diagnosis.moved
     if not isinstance(found.estimator.prior, Mapping):
         ((before, _),) = moved.values()
         return f" From the labels alone it would have been {before:.0%}."

@@ -194,6 +194,11 @@ def prepare_table(
         raise InvalidOption(
             "A prior for each group needs the table in memory. Pass one prior= for all rows, or fit a part of the rows."
         )
+    if by_group and not (estimator._takes_mixed_columns() or estimator._prepares_columns()):
+        raise InvalidOption(
+            f"The method {options.method} takes one prior= for all rows of a table, not one for each group. Use the "
+            "method pu."
+        )
     # Groups are found in the column itself: a linear PUClassifier then prepares the columns.
     mixed = (estimator._takes_mixed_columns() or by_group) and not arrays
     origins = [name for name, _ in preparation.origins(schema.columns)]
