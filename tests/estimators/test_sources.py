@@ -7,9 +7,13 @@ import pyarrow as pa
 import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from propense import JointMLE, SeveralSources, intervals, load, save
 from propense.errors import InvalidLabels, InvalidOption, NoLabelledInstances, NoUnlabelledInstances
+from sources import WORLDS, make
 
 
 def sigmoid(t):
@@ -88,6 +92,18 @@ def test_it_recovers_what_one_look_cannot():
     assert abs(np.mean(found)) < 0.01
     assert np.abs(found).max() < 0.04
     assert np.abs(single).mean() > 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["class", "rare", "shared", "curved"])
+def test_two_looks_are_within_two_points_of_the_truth(world):
+    """Worlds of `benchmarks/sources.py`, where methods for one source are further off."""
+    errors = []
+    for seed in range(100, 108):
+        X, positive, Y = make(WORLDS[world], seed)
+        errors.append(SeveralSources().fit(X, Y).prior_ - positive.mean())
+    assert np.abs(errors).mean() < 0.02
+    assert abs(np.mean(errors)) < 0.015
 
 
 def test_a_source_that_missed_rows_is_not_a_source_that_said_no(rng):
@@ -257,3 +273,14 @@ def test_other_methods_say_which_one_takes_several_sources(rng):
     X, _, Y = world(rng, 200)
     with pytest.raises(InvalidLabels, match="use SeveralSources"):
         JointMLE().fit(X, Y)
+
+
+def test_columns_of_labels_pass_through_scikit_learn(rng):
+    X, positive, Y = world(rng, 600)
+    assert cross_val_predict(SeveralSources(), X, Y, cv=3, method="predict_proba").shape == (600, 2)
+    grid = GridSearchCV(make_pipeline(StandardScaler(), SeveralSources()), {"severalsources__ridge": [0.1, 10.0]}, cv=3)
+    grid.set_params(error_score="raise").fit(X, Y)
+    model = grid.best_estimator_[-1]
+    Z = grid.best_estimator_[0].transform(X)
+    assert model.score(Z, Y) == np.mean(model.predict(Z) == Y.any(axis=1))
+    assert model.score(Z, positive) == np.mean(model.predict(Z) == positive)

@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 from propense import JERM, SeveralSources, sources_test
 from propense.errors import InvalidInput, InvalidOption
+from propense.inference import _sources
 
 
 def world(seed, n=1000, sources=3, copied=0.0):
@@ -106,3 +107,12 @@ def test_what_cannot_be_tested_is_refused():
         sources_test(JERM().fit(X, Y[:, 0]), X, Y)
     with pytest.raises(InvalidInput, match="one source"):
         sources_test(SeveralSources().fit(X, Y[:, 0]), X, Y[:, 0])
+
+
+def test_a_table_with_too_many_patterns_of_labels_gets_no_other_priors(monkeypatch):
+    X, _, Y = world(0)
+    model = SeveralSources().fit(X, Y)
+    monkeypatch.setattr(_sources, "MOST_PATTERNS", 8 * len(Y) - 1)
+    found = sources_test(model, X, Y)
+    assert found.priors == {1.0: model.prior_}
+    assert str(found) == found.verdict

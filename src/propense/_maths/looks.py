@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from propense._maths.arrays import Matrix, Vector
 from propense._maths.logistic import log_odds_of_log, sigmoid, softplus
 
-__all__ = ["MOST_DEPENDENT", "Looks", "any_label_log_odds"]
+__all__ = ["MOST_PATTERNS", "Looks", "any_label_log_odds"]
 
-# With dependence, all 2^K patterns of labels are added up.
-MOST_DEPENDENT = 10
+# With dependence, the chances of all 2^K patterns of labels are held for every row: 400 MB of them at most.
+MOST_PATTERNS = 50_000_000
 
 
 def any_label_log_odds(t: Vector) -> Vector:

@@ -13,6 +13,7 @@ from propense._diagnostics.source_doubts import few_overlaps, no_overlap, one_so
 from propense._inputs.columns import Column
 from propense._inputs.options import Count, Number, Option
 from propense._inputs.sample import Sample, read_features
+from propense._inputs.sources import has_columns, read_sources
 from propense._maths.arrays import Matrix, Rows, Vector
 from propense._maths.logistic import sigmoid
 from propense._maths.looks import Looks, any_label_log_odds
@@ -174,6 +175,23 @@ class SeveralSources(BasePUClassifier):
             before, after = (sigmoid(each.log_odds(design)) for each in (self._before()[0], self._posterior))
             chances = np.minimum(chances * (before / after)[:, np.newaxis], 1.0)
         return chances
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy of ``predict``, as of any scikit-learn classifier. Pass true classes.
+
+        With a column for each source, a row with a label from any of them counts as ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_sources)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        return super().score(X, read_sources(y)[0] if has_columns(y) else y, sample_weight)
 
     @property
     def source_coef_(self) -> Matrix:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import Matrix, Vector
-from propense._maths.looks import MOST_DEPENDENT
+from propense._maths.looks import MOST_PATTERNS
 from propense._risks import SourcesRisk
 from propense._steps.predictors import LogisticPredictor
 from propense._steps.source_looks import fit_sources, sources_risk
@@ -64,7 +64,7 @@ class SourcesTest:
     pairs : tuple of PairOfSources
     priors : dict of float to float
         The estimated share of positives by the odds ratio that every two sources are assumed to have: ½, 1, which is
-        independence, and 2. Empty for the ratios other than 1 if there are more than 10 sources.
+        independence, and 2. Only 1 if there are more than 10 sources and 50 000 rows, or as many patterns of labels.
     """
 
     p_value: float
@@ -221,7 +221,7 @@ def _efficient(risk: SourcesRisk, theta: Vector, score: Vector, slope: Vector) -
 def _priors(estimator: SeveralSources, sample: Sample, coefs: Matrix) -> dict[float, float]:
     """The share of positives by the odds ratio of every two sources."""
     out = {1.0: float(estimator.prior_)}
-    if len(coefs) - 1 > MOST_DEPENDENT:
+    if 2.0 ** (len(coefs) - 1) * sample.design.shape[0] > MOST_PATTERNS:
         return out
     for ratio in _RATIOS:
         found = fit_sources(
