@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from propense._designs import Design, as_design, column_scales
+from propense._designs.dense import DenseDesign
 from propense._diagnostics.fit_statistics import effective_rows
-from propense._inputs.preparation import Preparation, has_missing
+from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows, Vector
 from propense._maths.linear import is_wide
@@ -37,8 +38,9 @@ def label_designs(sample: Sample) -> LabelDesigns:
     """The two designs of a sample whose columns of e were named; columns that neither y nor e may use do not count."""
     named, used, design = sample.propensity_columns, sample.label_columns, sample.design
     assert named is not None
-    features = design.features
-    if isinstance(features, np.ndarray) and (sample.levels is not None or has_missing(features)):
+    # Only arrays have missing cells. They show in the sums, which take no copy of an array that is mapped from a file.
+    if isinstance(design, DenseDesign) and (sample.levels is not None or np.isnan(design.rmatvec(None)).any()):
+        features = design.features
         levels = np.zeros(features.shape[1], dtype=np.int64) if sample.levels is None else sample.levels
         preparation = Preparation.fit(levels, features, sample.weights)
         design = as_design(preparation.transform(features))
