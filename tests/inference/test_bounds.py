@@ -105,6 +105,19 @@ def test_limits_hold_as_often_as_promised_where_the_range_is_a_point():
     assert 90 <= held <= 99
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("wrong", [np.square, np.sqrt, lambda s: 0.1 + 0.5 * s], ids=["steep", "flat", "squeezed"])
+def test_labels_correct_a_wrong_curve_of_their_chance(kind, wrong):
+    _, y, e, _ = make_world(kind, 0, 0.5, seed=7)
+    s = y * e
+    rows = rows_of(s, wrong(s), y, e)
+    uncorrected = wrong(s) * s.sum() / wrong(s).sum()
+    truth = np.minimum(1.0, s / 0.3).mean()
+    assert abs(np.minimum(1.0, uncorrected / 0.3).mean() - truth) > 0.08
+    assert ends(rows, propensity=0.3)[1] == pytest.approx(truth, abs=0.015)
+    assert ends(rows, departure=1)[0] == pytest.approx(y.mean(), abs=0.015)
+
+
 def solve(s, w, low, high, *, rising, clearest):
     """The least and the largest Σ w·y of all y within its ends, with e = s/y that never falls, by linear programs."""
     n = len(s)

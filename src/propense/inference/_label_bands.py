@@ -107,7 +107,10 @@ class LabelledRows:
         expected, doubt = weights * chance, float(weights.mean()) if labels_per_cell else 0.0
         fine, coarse = (_cell_count(labelled, weights, labels_per_cell * each) for each in (1.0, _CORRECTED))
         along_chance, along_score = (_cells_along(each, expected, fine) for each in (chance, score))
-        larger = tuple(_cells_along(each, expected, coarse) for each in (propensity, score, chance))
+        # Half by rows: else most rows would be in one cell, where labels are rare, and a curve of s that is too steep
+        # would go uncorrected there.
+        mass = expected / max(float(expected.sum()), 1e-300) + weights / float(weights.sum())
+        larger = tuple(_cells_along(each, mass, coarse) for each in (propensity, score, chance))
         return cls(labelled, chance, score, propensity, weights, along_chance, along_score, larger, doubt)
 
     def reweighted(self, weights: Vector, doubt: float) -> "LabelledRows":
