@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.special import ndtr
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from propense import JointMLE, PUClassifier, bounds
 from propense.errors import InvalidFeatures
@@ -98,14 +99,20 @@ def test_labels_can_contradict_a_correlation():
 
 
 @pytest.mark.slow
-def test_columns_of_every_kind_are_prepared():
+@pytest.mark.parametrize("learners", ["linear", [HistGradientBoostingClassifier(max_iter=5)]], ids=["linear", "trees"])
+def test_columns_of_every_kind_are_prepared_and_stay_those_of_y_and_of_e(learners):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.normal(size=400), "b": rng.choice(["x", "y"], 400)})
-    frame.loc[:20, "a"] = np.nan
-    labelled = rng.random(400) < np.where(frame["b"] == "x", 0.5, 0.1)
-    model = PUClassifier(learners="linear", random_state=0).fit(frame, labelled)
-    found = bounds(model, frame, labelled, correlation=0.1, groups=frame["b"])
-    assert found.prior_by_group["x"][0] > found.prior_by_group["y"][1]
+    frame = pd.DataFrame({"a": rng.choice(["x", "y", "z"], 1000), "b": rng.normal(size=1000)})
+    labelled = rng.random(1000) < ndtr(2 * frame["b"]) * np.where(frame["a"] == "x", 0.9, 0.4)
+    frame.loc[:20, "b"] = np.nan
+    columns = {"class_features": ["b"], "propensity_features": ["a"]}
+    model = PUClassifier(learners=learners, random_state=0, **columns).fit(frame, labelled)
+    found = bounds(model, frame, labelled, correlation=0.1, groups=frame["a"])
+    # Being positive does not depend on a, and being labelled does.
+    assert np.ptp([found.prior_by_group[name][0] for name in "xyz"]) < 0.1
+    assert found.propensity_by_group["x"][0] > found.propensity_by_group["y"][1] + 0.2
+    by_number = bounds(model, frame, labelled, correlation=0.1, groups=np.where(frame["b"] > 0, "up", "down"))
+    assert by_number.prior_by_group["up"][0] > by_number.prior_by_group["down"][1] + 0.3
 
 
 def test_columns_that_are_too_many_or_sparse_are_refused(rng):
