@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propense import JointMLE, Naive, PUClassifier, bounds
+from propense import JointMLE, Naive, PUClassifier, SeveralSources, bounds
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption, NoLabelledInstances
 from propense.inference._bound_options import read_assumptions
@@ -460,10 +460,20 @@ def test_arguments_that_cannot_be_used_are_named(fitted, given, words):
         bounds(model, data.X, data.labelled, **given)
 
 
+def test_a_few_labels_do_not_show_which_rows_are_clearest():
+    data = make_double_logistic(150, 4, random_state=0)
+    model = PUClassifier(learners="linear", random_state=0).fit(data.X, data.labelled)
+    with pytest.raises(InvalidOption, match=r"clearest=0\.9: there are too few labels"):
+        bounds(model, data.X, data.labelled, clearest=0.9)
+
+
 def test_models_and_labels_that_cannot_be_used_are_named(fitted):
     model, data = fitted
     with pytest.raises(InvalidOption, match="model=LogisticRegression: pass a fitted estimator of propense"):
         bounds(LogisticRegression(), data.X, data.labelled)
+    several = SeveralSources().fit(data.X, np.column_stack([data.labelled, data.X[:, 0] + data.X[:, 3] > 1]))
+    with pytest.raises(InvalidOption, match="bounds is about one column of labels, but SeveralSources has several"):
+        bounds(several, data.X, data.labelled)
     with pytest.raises(NoLabelledInstances):
         bounds(model, data.X, np.zeros(1500))
     with pytest.raises(InvalidLabels, match="y marks labelled rows by yes, but in fit it was True"):

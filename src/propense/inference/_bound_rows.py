@@ -15,6 +15,7 @@ from propense._maths.arrays import Vector, as_float, library_of, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
+from propense.estimators import SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.inference._label_bands import LabelledRows
 
@@ -44,6 +45,11 @@ def read_rows(
         X, estimator = estimator[:-1].transform(X), estimator[-1]
     if not isinstance(estimator, BasePUClassifier):
         raise InvalidOption(f"model={type(estimator).__name__}: pass a fitted estimator of propense, or a pipeline.")
+    if isinstance(estimator, SeveralSources):
+        raise InvalidOption(
+            "bounds is about one column of labels, but SeveralSources has several, which say more. Fit another method "
+            "to one of them."
+        )
     check_is_fitted(estimator)
     if library_of(X) == "dask":
         raise InvalidFeatures("bounds needs rows in memory, but X is a Dask array. Pass a sample of its rows.")

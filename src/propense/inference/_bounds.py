@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from propense.errors import InvalidOption
 from propense.inference._bound_options import Asked, read_assumptions
 from propense.inference._bound_rows import ReadRows, read_groups, read_rows
 from propense.inference._correlated_bounds import Ends, correlated_ends
@@ -222,6 +223,11 @@ def bound_rows(read: ReadRows, asked: Asked, groups: Any = None) -> Bounds:
 def find_bounds(rows: LabelledRows, asked: Asked, estimate: float, groups: NDArray[Any] | None = None) -> Bounds:
     """The bounds under assumptions about e(x), for rows that are read already."""
     given = asked.given
+    if given.clearest > 0.0 and rows.top.all():
+        raise InvalidOption(
+            f"clearest={given.clearest:g}: there are too few labels to see how many of the clearest rows have one. It "
+            "takes about 100. Use another assumption."
+        )
     names = [] if groups is None else sorted(set(groups.tolist()), key=lambda each: (str(type(each)), each))
     masks = [np.ones(len(rows.chance), dtype=bool), *(groups == name for name in names)]
     parts = [rows, *(rows.among(mask) for mask in masks[1:])]

@@ -78,6 +78,8 @@ class LabelledRows:
         The cell of each row: a run of rows along s(x), and along the class score.
     corrected : tuple of Index
         Larger cells along s(x), the class score and e(x).
+    ranks : Index
+        The rank of each row's class score; rows with the same score have the same.
     doubt : float
         The weight of an unlabelled row that is added to each cell before its share of labels is taken: that all rows of
         a cell are labelled does not show that all rows like these are.
@@ -91,6 +93,7 @@ class LabelledRows:
     along_chance: Index
     along_score: Index
     corrected: tuple[Index, ...]
+    ranks: Index
     doubt: float = 0.0
 
     @classmethod
@@ -107,11 +110,12 @@ class LabelledRows:
         expected, doubt = weights * chance, float(weights.mean()) if labels_per_cell else 0.0
         fine, coarse = (_cell_count(labelled, weights, labels_per_cell * each) for each in (1.0, _CORRECTED))
         along_chance, along_score = (_cells_along(each, expected, fine) for each in (chance, score))
+        ranks = np.unique(score, return_inverse=True)[1]
         # Half by rows: else most rows would be in one cell, where labels are rare, and a curve of s that is too steep
         # would go uncorrected there.
         mass = expected / max(float(expected.sum()), 1e-300) + weights / float(weights.sum())
         larger = tuple(_cells_along(each, mass, coarse) for each in (propensity, score, chance))
-        return cls(labelled, chance, score, propensity, weights, along_chance, along_score, larger, doubt)
+        return cls(labelled, chance, score, propensity, weights, along_chance, along_score, larger, ranks, doubt)
 
     def reweighted(self, weights: Vector, doubt: float) -> "LabelledRows":
         """The same rows and cells with other weights."""
@@ -210,20 +214,20 @@ def band(rows: LabelledRows, given: Assumptions, z: float = 0.0) -> tuple[Vector
     if given.rising:
         # Rows of a lower cell have an e of at least their share of labels, and so do all rows above them.
         below = np.concatenate([[0.0], rows.rates(rows.along_score)])
-        lo, hi = _envelope(rows.score, np.maximum(lo, below[rows.along_score]), hi)
+        lo, hi = _envelope(rows.ranks, np.maximum(lo, below[rows.along_score]), hi)
     return lo, hi
 
 
-def _envelope(score: Vector, lo: Vector, hi: Vector) -> tuple[Vector, Vector]:
+def _envelope(ranks: Index, lo: Vector, hi: Vector) -> tuple[Vector, Vector]:
     """The ends of an e that never falls with the score: lo of no row below, and hi of no row above, is passed."""
-    values, places = np.unique(score, return_inverse=True)
-    least, most = np.zeros(len(values)), np.ones(len(values))
-    np.maximum.at(least, places, lo)
-    np.minimum.at(most, places, hi)
+    count = int(ranks.max()) + 1
+    least, most = np.zeros(count), np.ones(count)
+    np.maximum.at(least, ranks, lo)
+    np.minimum.at(most, ranks, hi)
     # Rows with the same score do not limit each other.
     before = np.concatenate([[0.0], np.maximum.accumulate(least)[:-1]])
     after = np.concatenate([np.minimum.accumulate(most[::-1])[::-1][1:], [1.0]])
-    return np.maximum(lo, before[places]), np.minimum(hi, after[places])
+    return np.maximum(lo, before[ranks]), np.minimum(hi, after[ranks])
 
 
 def class_ends(chance: Vector, lo: Vector, hi: Vector) -> tuple[Vector, Vector]:

@@ -157,8 +157,8 @@ def gather_fit(found: TableFit, title: str, files: tuple[str, Path | None] | Non
 
 
 def _bounds(found: TableFit) -> str:
-    """What may still be said with weaker assumptions; nothing if the method itself hides nothing."""
-    return "" if isinstance(found.estimator, Naive) else " ".join(describe_bounds(found))
+    """What may still be said with weaker assumptions; nothing if nothing is hidden, or if several sources say more."""
+    return "" if isinstance(found.estimator, Naive | SeveralSources) else " ".join(describe_bounds(found))
 
 
 def _drawings(found: TableFit) -> list[Figure]:
