@@ -36,7 +36,8 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 METHODS = sorted({getattr(propense, name).__module__ for name in propense.__all__ if name != "__version__"})
 EXAMPLES = [*METHODS, "propense.datasets.load", "propense.datasets.synthetic", "propense.labelling"]
 EXAMPLES += [f"propense.metrics.{name}" for name in ("_joint", "_scorers", "_shares")]
-ROOMS = ("inference", "labelling", "datasets", "metrics", "tables", "study", "plots", "report")
+EXAMPLES += [f"propense.audit.{name}" for name in ("_draw", "_findings", "_model")]
+ROOMS = ("audit", "inference", "labelling", "datasets", "metrics", "tables", "study", "plots", "report")
 PUBLIC = ["propense", *(f"propense.{name}" for name in ROOMS)]
 
 

@@ -257,6 +257,8 @@ def score(
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
         say(f"Note: {words}. They are treated as its most frequent category.")
+    if fitted.audits and fitted.id is not None and fitted.id not in source.columns:
+        say(f"Note: The table has no column {fitted.id!r}, so rows that the audit has a verdict on are not recognised.")
     if (checked := done.known_positive + done.known_negative) > 0:
         found = f"{done.known_positive:,} of them positive, {done.known_negative:,} negative"
         listed = " They are not in the list: known positives need no review." if top is not None else ""

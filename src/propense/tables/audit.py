@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._files import write_atomically
-from propense._steps.corrected import Audited
-from propense.audit import Draw, Findings, ListFinding, draw, fit_curve, read
+from propense.audit import Draw, Findings, ListFinding, correct, draw, read
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
-from propense.estimators._corrected import with_audit
 from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file, read_file
 from propense.tables.audit_rows import AuditRows, read_design, read_rows
 from propense.tables.files import TableFile, TableWriter
@@ -192,7 +190,8 @@ def read_audit(
     check_agreement(past, rows)
     count = Verdicts(*count_verdicts(past))
     if not count.positive + count.negative:
-        raise InvalidTable(f"{', '.join(map(str, files))}: no row has a verdict yet. Fill in the column verdict.")
+        what = "nobody can say of any row" if count.cannot_say else "no row has a verdict yet"
+        raise InvalidTable(f"{', '.join(map(str, files))}: {what}. Fill in the column verdict.")
     survey = read_design(table, weights, strata, clusters, where, decimal)
     plain = partial(read, hidden=rows.hidden, labelled=rows.labelled, order=rows.order, confidence=confidence)
     find = partial(plain, **survey)
@@ -232,30 +231,9 @@ def correct_model(model: TableModel, found: TableAudit) -> TableModel:
     -------
     TableModel
     """
-    if isinstance(model.estimator, Naive):
-        raise InvalidOption(
-            "The naive method gives unlabelled rows no chance to be positive, so there is nothing to correct. Fit "
-            "another method."
-        )
-    curve = fit_curve(found.of_rows, found.rows.log_odds, found.rows.along)
-    positives, verdicts = found.of_rows.positives, found.verdicts
-    facts = Audited(
-        verdicts=verdicts.positive + verdicts.negative + verdicts.cannot_say,
-        positives=verdicts.positive,
-        negatives=verdicts.negative,
-        unsure=verdicts.cannot_say,
-        prior_before=found.rows.share(),
-        prior=float(positives.estimate),
-        low=float(positives.low),
-        high=float(positives.high),
-        confidence=float(found.findings.confidence),
-        along="posterior" if lists_by_class(model.estimator) else "hidden",
-        knots=tuple(map(float, curve.knots)),
-        values=tuple(map(float, curve.values)),
-        covariance=tuple(tuple(map(float, row)) for row in curve.covariance),
-    )
-    frequency = float(found.of_rows.label_frequency.estimate)
-    return replace(model, estimator=with_audit(model.estimator, facts, frequency), audits=found.draws)
+    along = "posterior" if lists_by_class(model.estimator) else "hidden"
+    estimator = correct(model.estimator, found.of_rows, along=along, unsure=found.verdicts.cannot_say)
+    return replace(model, estimator=estimator, audits=found.draws)
 
 
 def _model_share(model: TableModel, rows: AuditRows, weights: NDArray[np.float64] | None) -> float:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense.errors import InvalidTable
 from propense.estimators._corrected import without_audit
 from propense.tables.cells import as_numbers, naming_the_column, normalise_decimals, row_ids
@@ -44,16 +43,6 @@ class AuditRows:
     def share(self, weights: NDArray[np.float64] | None = None) -> float:
         """The share of positives that the model alone gives."""
         return float(np.average(np.where(self.labelled, 1.0, self.hidden), weights=weights))
-
-    @property
-    def log_odds(self) -> NDArray[np.float64]:
-        """The log-odds of h, finite."""
-        return _finite(self.hidden)
-
-    @property
-    def along(self) -> NDArray[np.float64]:
-        """The log-odds of what the list is ordered by, finite."""
-        return _finite(self.order)
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
         """Where rows with these keys are; −1 where there is none."""
@@ -144,7 +133,3 @@ def _code(keys: NDArray[np.int64], labelled: NDArray[np.bool_], named: bool) -> 
     """The table's code; rows that have ids may be in any order."""
     order = np.argsort(keys, kind="stable") if named else np.arange(len(keys))
     return digest(keys[order].astype("<i8").tobytes(), np.packbits(labelled[order]).tobytes())
-
-
-def _finite(chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.clip(logit(chances), -700.0, LARGEST_LOG_ODDS))

@@ -1,0 +1,93 @@
+"""A fitted estimator, corrected by the verdicts of an audit."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from propense._maths.arrays import Vector
+from propense._maths.logistic import LARGEST_LOG_ODDS, logit
+from propense._steps.corrected import Audited
+from propense.audit._correct import fit_curve
+from propense.audit._findings import Findings
+from propense.errors import InvalidInput, InvalidOption
+from propense.estimators import BasePUClassifier, Naive
+from propense.estimators._corrected import with_audit
+
+__all__ = ["correct"]
+
+Estimator = TypeVar("Estimator", bound=BasePUClassifier)
+
+
+def correct(model: Estimator, found: Findings, *, along: str = "hidden", unsure: int = 0) -> Estimator:
+    """Correct a fitted estimator by the verdicts of an audit.
+
+    The chance h(x) that an unlabelled row is positive changes so that it agrees with the verdicts. What the labels
+    show, y(x)·e(x), stays as it is. Few verdicts change little but the level. If the rows are a survey's sample, h(x)
+    is corrected for the rows, not for the population.
+
+    Parameters
+    ----------
+    model : fitted estimator of propense
+        The one that gave the ``hidden`` that `read` was called with. It is not changed.
+    found : Findings
+        What `read` returned.
+    along : {"hidden", "posterior"}, default="hidden"
+        What the list is ordered by: "posterior" if P(Y=1 | x) was passed as ``order``.
+    unsure : int, default=0
+        How many rows were checked without an answer, for the record.
+
+    Returns
+    -------
+    estimator
+        A copy with other predictions. ``prior_`` and ``label_frequency_`` are those of the audit, ``audit_`` says what
+        it found, and ``predict_hidden_range`` gives the 95 % interval of each row's h(x).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from propense import PUClassifier
+    >>> from propense.audit import Audit, correct, draw, read
+    >>> from propense.datasets import make_double_logistic
+    >>> data = make_double_logistic(2000, random_state=0)
+    >>> model = PUClassifier(learners="linear", prior=0.7, random_state=0).fit(data.X, data.labelled)
+    >>> hidden = model.predict_hidden(data.X)
+    >>> drawn = draw(hidden, 200, labelled=data.labelled, random_state=0)
+    >>> found = read(Audit(drawn, data.positive[drawn.rows].astype(float)), hidden, labelled=data.labelled)
+    >>> corrected = correct(model, found)
+    >>> print(f"{model.prior_:.2f} before, {corrected.prior_:.2f} after, {data.positive.mean():.2f} in truth")
+    0.70 before, 0.51 after, 0.50 in truth
+    """
+    if along not in ("hidden", "posterior"):
+        raise InvalidOption(f"correct: along={along!r} must be 'hidden' or 'posterior'.")
+    if not isinstance(model, BasePUClassifier):
+        raise InvalidInput(f"correct: pass a fitted estimator of propense, not a {type(model).__name__}.")
+    if isinstance(model, Naive):
+        raise InvalidOption(
+            "The naive method gives unlabelled rows no chance to be positive, so there is nothing to correct. Fit "
+            "another method."
+        )
+    found = replace(found, survey=None)
+    score = found.order if along == "posterior" else found.chances
+    curve = fit_curve(found, _log_odds(found.chances), _log_odds(score))
+    facts = Audited(
+        verdicts=found.verdicts + unsure,
+        positives=int((found.known == 1.0).sum()),
+        negatives=int((found.known == 0.0).sum()),
+        unsure=unsure,
+        prior_before=float(np.where(found.labelled, 1.0, found.chances).mean()),
+        prior=float(found.positives.estimate),
+        low=float(found.positives.low),
+        high=float(found.positives.high),
+        confidence=float(found.confidence),
+        along=along,
+        knots=tuple(map(float, curve.knots)),
+        values=tuple(map(float, curve.values)),
+        covariance=tuple(tuple(map(float, row)) for row in curve.covariance),
+    )
+    return with_audit(model, facts, float(found.label_frequency.estimate))
+
+
+def _log_odds(chances: Vector) -> Vector:
+    """Finite, also where a chance is 0 or 1."""
+    return np.asarray(np.clip(logit(chances), -700.0, LARGEST_LOG_ODDS))

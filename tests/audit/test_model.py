@@ -1,0 +1,75 @@
+"""An estimator corrected by verdicts agrees with them, on the rows and as a whole."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from propense import Naive, PUClassifier
+from propense.audit import Audit, correct, draw, read
+from propense.datasets import make_double_logistic
+from propense.errors import InvalidInput, InvalidOption
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_double_logistic(3000, 4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def wrong(data):
+    """A model that takes most of the labels' curve for labelling: far too many positives."""
+    return PUClassifier(learners="linear", share=0.9, random_state=0).fit(data.X, data.labelled)
+
+
+def audited(data, hidden, size=400, order=None, **survey):
+    drawn = draw(hidden, size, labelled=data.labelled, order=order, random_state=0)
+    verdict = data.positive[drawn.rows].astype(float)
+    return read(Audit(drawn, verdict), hidden, labelled=data.labelled, order=order, **survey)
+
+
+def test_the_chances_of_a_wrong_model_agree_with_the_truth_once_corrected(data, wrong):
+    hidden = wrong.predict_hidden(data.X)
+    found = audited(data, hidden)
+    corrected = correct(wrong, found)
+    h, rest = corrected.predict_hidden(data.X), ~data.labelled
+    truth = data.positive.mean()
+    assert abs(wrong.prior_ - truth) > 0.1
+    assert corrected.prior_ == pytest.approx(truth, abs=0.04)
+    assert np.where(data.labelled, 1.0, h).mean() == pytest.approx(corrected.prior_, abs=1e-6)
+    # By tenths of the list: promised against found.
+    tenths = np.array_split(np.flatnonzero(rest)[np.argsort(-hidden[rest])], 10)
+    before = np.mean([abs(hidden[rows].mean() - data.positive[rows].mean()) for rows in tenths])
+    after = np.mean([abs(h[rows].mean() - data.positive[rows].mean()) for rows in tenths])
+    assert after < before / 2
+    facts = corrected.audit_
+    assert (facts.verdicts, facts.positives + facts.negatives) == (400, 400)
+    assert facts.prior_before == pytest.approx(np.where(data.labelled, 1.0, hidden).mean())
+    low, high = corrected.predict_hidden_range(data.X).T
+    assert ((low < h) & (h < high)).all()
+
+
+def test_scores_of_rows_that_were_held_out_are_corrected_along_their_list(data):
+    model = PUClassifier(learners=[LogisticRegression()], random_state=0).fit(data.X, data.labelled)
+    found = audited(data, model.oof_hidden_, order=model.oof_posterior_)
+    corrected = correct(model, found, along="posterior")
+    assert corrected.audit_.along == "posterior"
+    share = np.where(data.labelled, 1.0, corrected.oof_hidden_).mean()
+    assert share == pytest.approx(found.positives.estimate, abs=1e-6)
+
+
+def test_a_survey_speaks_for_the_population_and_corrects_the_rows(data, wrong, rng):
+    hidden = wrong.predict_hidden(data.X)
+    weighted = audited(data, hidden, sample_weight=rng.uniform(1, 9, len(hidden)))
+    plain = audited(data, hidden)
+    assert weighted.positives != plain.positives
+    assert correct(wrong, weighted).audit_ == correct(wrong, plain).audit_
+
+
+def test_what_cannot_be_corrected_is_refused(data, wrong):
+    found = audited(data, wrong.predict_hidden(data.X), 50)
+    with pytest.raises(InvalidOption, match="nothing to correct"):
+        correct(Naive().fit(data.X, data.labelled), found)
+    with pytest.raises(InvalidOption, match="along='x' must be"):
+        correct(wrong, found, along="x")
+    with pytest.raises(InvalidInput, match="not a LogisticRegression"):
+        correct(LogisticRegression(), found)
