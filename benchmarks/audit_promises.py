@@ -14,12 +14,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from natural import DEFINING
 from natural import read as read_task
 from propense import PUClassifier
 from propense._maths.logistic import sigmoid
 from propense.audit import Audit, draw, fit_curve, read
-from propense.datasets.home import data_home
+from propense.datasets.nhanes_table import TASKS, nhanes_path
 from review_lists import World, worlds
 from review_lists import draw as draw_labels
 from unseen import Mask, Rows, print_means
@@ -82,14 +81,12 @@ def main() -> None:
         print_means(COLUMNS, [mechanism for mechanism, _ in kept], np.array([each for _, each in kept]))
         return
     warnings.simplefilter("ignore")
-    path = data_home() / "natural" / "nhanes.csv.gz"
-    if not path.is_file():
-        print(f"{path} is not there. Set PROPENSE_DATA to the folder that has it.")
+    if not nhanes_path().is_file():
+        print(f"{nhanes_path()} is not there. Bring it with `propense datasets fetch nhanes`.")
         return
-    table = np.genfromtxt(path, delimiter=",", names=True)
     print(f"| | rows | {' | '.join(COLUMNS)} |\n| --- |{' ---: |' * (1 + len(COLUMNS))}")
-    for name in DEFINING:
-        task = read_task(table, name)
+    for name in TASKS:
+        task = read_task(name)
         for part in (1.0, 0.4):
             rows = np.random.default_rng(0).random(len(task.X)) < part
             model = PUClassifier(random_state=0).fit(task.X[rows], task.labelled[rows])

@@ -1,8 +1,8 @@
 """PUClassifier where nobody simulated the labelling: `python benchmarks/natural.py`, or with `--columns`.
 
 The US health survey NHANES: a doctor told some of those who have diabetes, or high blood pressure, and the survey
-measured everybody. `natural/nhanes.csv.gz` in the data folder, `PROPENSE_DATA`. Fitted to the years before 2013,
-without the columns that define the class; classes and order are of the people of 2013 and 2014, lists of rows of fit.
+measured everybody. `propense datasets fetch nhanes` brings it. Fitted to the years before 2013, without the columns
+that define the class; classes and order are of the people of 2013 and 2014, lists of rows of fit.
 `--columns` compares what may be said of the columns that speak of access to care: nothing; that being ill (y) does not
 depend on them; that the chance of a label (e) depends on them alone; both. `--drop visits` leaves out a column.
 """
@@ -11,10 +11,8 @@ import argparse
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
@@ -22,20 +20,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propense import SAREM, PUClassifier
-from propense.datasets.home import data_home
+from propense.datasets import load_nhanes
+from propense.datasets.nhanes import ACCESS
+from propense.datasets.nhanes_table import TASKS, nhanes_path
 from propense.tables.promise import Promise, add_up
 from unseen import Mask, Rows
 
-# The columns that define the class of each task.
-DEFINING = {
-    "diabetes": ("hba1c", "fasting_glucose", "diabetes_medicine", "told_diabetes"),
-    "hypertension": ("sbp", "dbp", "bp_medicine", "told_hypertension"),
-}
-# Those of the survey's design, and all answers.
-_OTHERS = ("seqn", "cycle", "weight", "psu", "stratum", *(f"{kind}_{task}" for kind in "sy" for task in DEFINING))
 _YEAR = 2013
-# Access to care: the columns that may say who was told rather than who is ill.
-ACCESS = ("insured", "usual_place", "visits", "hospital")
 
 
 @dataclass(frozen=True)
@@ -51,14 +42,12 @@ class Task:
     names: tuple[str, ...]
 
 
-def read(table: NDArray[Any], task: str, drop: Sequence[str] = ()) -> Task:
+def read(task: str, drop: Sequence[str] = ()) -> Task:
     """The rows of a task, without some columns."""
-    table = table[~np.isnan(table[f"s_{task}"] + table[f"y_{task}"])]
-    early = table["cycle"] < _YEAR
-    left_out = {*_OTHERS, *DEFINING[task], *drop}
-    names = tuple(name for name in table.dtype.names or () if name not in left_out)
-    X = np.column_stack([table[name] for name in names])
-    s, y = (table[f"{kind}_{task}"] == 1 for kind in "sy")
+    data = load_nhanes(task, download=False)
+    kept = [j for j, name in enumerate(data.columns) if name not in drop]
+    X, s, y, early = data.X[:, kept], data.labelled, data.positive, data.cycle < _YEAR
+    names = tuple(data.columns[j] for j in kept)
     return Task(X[early], s[early], y[early], X[~early], y[~early], s[~early], names)
 
 
@@ -120,27 +109,25 @@ def main() -> None:
     parser.add_argument("--top", type=int, default=200)
     parser.add_argument("--columns", action="store_true", help="name columns of y and e, and compare")
     parser.add_argument("--methods", nargs="+", default=["SAREM", "PUClassifier"], help="with --columns")
-    parser.add_argument("--tasks", nargs="+", default=list(DEFINING))
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS))
     parser.add_argument("--drop", nargs="+", default=[], help="columns to leave out")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    path = data_home() / "natural" / "nhanes.csv.gz"
-    if not path.is_file():
-        print(f"{path} is not there. Set PROPENSE_DATA to the folder that has it.")
+    if not nhanes_path().is_file():
+        print(f"{nhanes_path()} is not there. Bring it with `propense datasets fetch nhanes`.")
         return
-    table = np.genfromtxt(path, delimiter=",", names=True)
     if asked.columns:
         print("| task | method | columns of access | area under the curve | among the unlabelled ", end="")
         print(f"| P(Y=1), estimated | true | loss of the labels |\n| --- | --- | --- |{' ---: |' * 5}")
         for task in asked.tasks:
-            for line in compare_columns(task, read(table, task, asked.drop), asked.methods):
+            for line in compare_columns(task, read(task, asked.drop), asked.methods):
                 print(f"| {' | '.join(line)} |", flush=True)
         return
     columns = ("labelled", "positive among the others", "positive in truth", "estimated range", "area under the curve")
     print(f"| | rows | {' | '.join(columns)} | balanced accuracy | of logistic regression on the true class ", end="")
     print(f"| promised of the first {asked.top} | found |\n| --- |{' ---: |' * 10}")
     for task in asked.tasks:
-        print(f"| {task} | {' | '.join(measure(read(table, task, asked.drop), asked.top))} |", flush=True)
+        print(f"| {task} | {' | '.join(measure(read(task, asked.drop), asked.top))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The benchmarks behind the page on the first choice, in miniature: they measure what the page says they do."""
 
-import gzip
 from unittest.mock import patch
 
 import numpy as np
@@ -18,6 +17,8 @@ from propense import PUClassifier
 from propense._steps import label_scores
 from propense._steps import readings as steps
 from propense._steps.label_learners import LOGISTIC, LabelLearner, given_learners
+from propense.datasets.nhanes_table import write_survey
+from survey import draw_table, expect
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -175,36 +176,24 @@ def test_the_loss_is_what_the_choice_on_one_half_costs_on_the_other():
     assert constants.loss(one, one) == 0.0
 
 
-def test_natural_rows_have_no_column_that_defines_their_class(tmp_path, rng, monkeypatch, capsys, quick):
-    columns = [
-        *natural._OTHERS,
-        *natural.DEFINING["diabetes"],
-        *natural.DEFINING["hypertension"],
-        "age",
-        "bmi",
-        "visits",
-    ]
-    n = 400
-    rows = {name: rng.normal(size=n) for name in columns}
-    rows["cycle"] = np.where(np.arange(n) < 300, 2005, 2013)
-    for task in natural.DEFINING:
-        rows[f"y_{task}"] = (rows["age"] + 0.3 * rng.normal(size=n) > 0.5).astype(float)
-        rows[f"s_{task}"] = rows[f"y_{task}"] * (rng.random(n) < 0.6)
-        rows[f"s_{task}"][:5] = np.nan
-    (tmp_path / "natural").mkdir()
-    with gzip.open(tmp_path / "natural" / "nhanes.csv.gz", "wt") as file:
-        np.savetxt(file, np.column_stack([*rows.values()]), delimiter=",", header=",".join(rows), comments="")
-    with gzip.open(tmp_path / "natural" / "nhanes.csv.gz", "rt") as file:
-        task = natural.read(np.genfromtxt(file, delimiter=",", names=True), "diabetes")
-    kept = [name for name in columns if name not in natural._OTHERS and name not in natural.DEFINING["diabetes"]]
-    assert task.X.shape == (295, len(kept))
-    np.testing.assert_allclose(task.X[:, kept.index("bmi")], rows["bmi"][5:300])
-    np.testing.assert_array_equal(task.positive, rows["y_diabetes"][5:300] == 1)
-    assert not (task.labelled & ~task.positive).any()
-    assert len(task.fresh) == len(task.truth) == 100
+def test_natural_rows_are_fitted_in_the_past_and_measured_later(tmp_path, rng, monkeypatch, capsys, quick):
+    table = draw_table(rng, 80)
+    expect(monkeypatch, table)
     monkeypatch.setenv("PROPENSE_DATA", str(tmp_path))
+    (tmp_path / "natural").mkdir()
+    write_survey(tmp_path / "natural" / "nhanes.csv.gz", table)
+    task = natural.read("diabetes", ["visits"])
+    assert task.X.shape == (4 * 80 - 5, 30)
+    assert "visits" not in task.names
+    np.testing.assert_array_equal(task.X[:, task.names.index("bmi")], table["bmi"][5:320])
+    np.testing.assert_array_equal(task.positive, table["y_diabetes"][5:320] == 1)
+    assert not (task.labelled & ~task.positive).any()
+    np.testing.assert_array_equal(task.truth, table["y_diabetes"][320:] == 1)
+    np.testing.assert_array_equal(task.fresh[:, task.names.index("age")], table["age"][320:])
+    np.testing.assert_array_equal(task.fresh_labelled, table["s_diabetes"][320:] == 1)
     monkeypatch.setattr("sys.argv", ["natural.py", "--top", "20"])
     natural.main()
+    task = natural.read("diabetes")
     printed = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[0] for line in printed[2:]] == ["| diabetes", "| hypertension"]
     assert len({line.count("|") for line in printed}) == 1

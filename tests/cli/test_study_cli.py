@@ -226,7 +226,10 @@ def test_data_sets_are_listed_and_described(tmp_path):
     assert "isolet" in listed
     assert listed.count(" no ") >= 19
     if data_home() is not None:
-        assert propense("datasets", "list", cwd=tmp_path, PROPENSE_DATA=str(data_home())).stdout.count(" yes ") == 19
+        listed = propense("datasets", "list", cwd=tmp_path, PROPENSE_DATA=str(data_home())).stdout
+        paper, _, natural = listed.partition("Labels and classes")
+        assert paper.count(" yes ") == 19
+        assert natural.count(" yes ") == 2 * (data_home() / "natural" / "nhanes.csv.gz").is_file()
     described = propense("datasets", "describe", "musk", cwd=tmp_path).stdout
     for words in ("6598, 1017 positive: musk", "OpenML 1116", "CC BY 4.0", "D. Chapman, A. Jain"):
         assert words in described

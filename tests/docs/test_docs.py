@@ -18,6 +18,7 @@ from typer.main import get_command
 
 import propense
 from command import call
+from conftest import data_home
 from propense.cli._app import app
 
 ROOT = Path(__file__).parents[2]
@@ -72,6 +73,14 @@ def run_console(code, folder, page, line):
     assert not told, "\n".join(told)
 
 
+def find_survey(monkeypatch):
+    """Have the survey's table found where the tests find data, or skip."""
+    home = data_home()
+    if home is None or not (home / "natural" / "nhanes.csv.gz").is_file():
+        pytest.skip("the survey's table is not on this machine")
+    monkeypatch.setenv("PROPENSE_DATA", str(home))
+
+
 def name(page):
     return str(page.relative_to(ROOT))
 
@@ -90,6 +99,8 @@ def test_a_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
             if language == "python":
                 for package in re.findall(r"^(?:>>> )?import (torch|dask|pyarrow)\b", code, re.MULTILINE):
                     pytest.importorskip(package)
+                if "load_nhanes(" in code:
+                    find_survey(monkeypatch)
                 run_block(code, namespace, page, line)
             elif language == "console":
                 run_console(code, tmp_path, page, line)

@@ -8,7 +8,7 @@ from propense.cli._printing import say
 
 __all__ = ["datasets"]
 
-datasets = typer.Typer(no_args_is_help=True, help="List, describe or download the twenty data sets of the paper.")
+datasets = typer.Typer(no_args_is_help=True, help="List, describe or download data sets of the paper, and nhanes.")
 
 Name = Annotated[str, typer.Argument(help="A name from `propense datasets list`.")]
 
@@ -21,6 +21,7 @@ def list_datasets() -> None:
     from propense.cli._console import Console
     from propense.datasets import describe, is_available, names
     from propense.datasets.home import data_home
+    from propense.datasets.nhanes_table import TASKS, nhanes_path
 
     table = Table(title=f"Data sets in {data_home()}")
     for column in ("name", "rows", "columns", "positives", "downloaded"):
@@ -30,6 +31,14 @@ def list_datasets() -> None:
         here = "with scikit-learn" if name == "wdbc" else "yes" if is_available(name) else "no"
         table.add_row(name, str(entry.n), str(entry.p), str(entry.positives), here)
     Console().print(table)
+    natural = Table(title="Labels and classes as nature gave them")
+    for column in ("name", "task", "rows", "columns", "labelled", "positives", "downloaded"):
+        natural.add_column(column, justify="left" if column in ("name", "task", "downloaded") else "right")
+    here = "yes" if nhanes_path().is_file() else "no"
+    for task in TASKS.values():
+        counts = (task.n, len(task.features), task.labelled, task.positives)
+        natural.add_row("nhanes", task.name, *map(str, counts), here)
+    Console().print(natural)
 
 
 @datasets.command("describe")
@@ -37,6 +46,9 @@ def describe_dataset(name: Name) -> None:
     """Describe a data set: size, positives, source, licence and citation."""
     from propense.datasets import describe
 
+    if name == "nhanes":
+        _describe_nhanes()
+        return
     entry = describe(name)
     for label, value in (
         ("name", f"{entry.name} ({entry.title} in the paper)"),
@@ -49,25 +61,53 @@ def describe_dataset(name: Name) -> None:
         say(f"{label:>9}  {value}")
 
 
+def _describe_nhanes() -> None:
+    """Describe the health survey, task by task."""
+    from propense.datasets.nhanes import ACCESS, AGREEMENT, CITATION
+    from propense.datasets.nhanes_files import ADDRESS
+    from propense.datasets.nhanes_table import ROWS, TASKS
+
+    say(f"     name  nhanes (US National Health and Nutrition Examination Survey, {min(ROWS)} to {max(ROWS) + 1})")
+    say(f"     rows  {sum(ROWS.values())} adults who were examined")
+    for task in TASKS.values():
+        say(f"     task  {task.name}: {task.n} rows, {task.labelled} labelled, {task.positives} positive")
+        say(f"           labelled: {task.label}; positive: {task.truth}")
+        say(f"           {len(task.features)} columns, without those that define the class: {', '.join(task.defining)}")
+    say(f"   access  {', '.join(ACCESS)}: columns of access to care, for propensity_features")
+    say(f"   source  {ADDRESS}")
+    say(f"  licence  public use. {AGREEMENT}")
+    say(f" citation  {CITATION}")
+
+
 @datasets.command("fetch")
 def fetch(
     names_wanted: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Names of data sets; all tables, but no images, unless given."),
+        typer.Argument(
+            metavar="[NAME]...", help="Names of data sets; the paper's tables, not its images, unless given."
+        ),
     ] = None,
 ) -> None:
     """Download data sets that are not yet on this machine, into PROPENSE_DATA or the user's cache."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 
     from propense.cli._console import Console
-    from propense.datasets import describe, load, names
+    from propense.datasets import describe, load, load_nhanes, names
+    from propense.datasets.nhanes import AGREEMENT
 
     wanted = names_wanted or [name for name in names() if not describe(name).images]
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         for name in wanted:
-            describe(name)
+            if name == "nhanes":
+                progress.console.print(AGREEMENT, soft_wrap=True)
+            else:
+                describe(name)
             task = progress.add_task(name, total=None)
-            data = load(name, progress=lambda size, task=task: progress.update(task, completed=size))  # type: ignore[misc]
+
+            def show(size: int, task: TaskID = task) -> None:
+                progress.update(task, completed=size)
+
+            data = load_nhanes(progress=show) if name == "nhanes" else load(name, progress=show)
             progress.update(task, total=1, completed=1, visible=False)
             progress.console.print(f"{name}: {data.source}", soft_wrap=True)

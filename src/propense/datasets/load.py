@@ -64,6 +64,8 @@ def describe(name: str) -> Entry:
     -------
     Entry
     """
+    if name == "nhanes":
+        raise InvalidOption("nhanes has labels of its own. Load it with propense.datasets.load_nhanes().")
     if name not in CATALOGUE:
         raise InvalidOption(f"There is no data set {name!r}. Choose from: {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
