@@ -145,3 +145,39 @@ def test_without_an_id_rows_have_numbers(folder, tmp_path, clinic):
     assert table.column_names[:4] == ["row", "verdict", "age", "sex"]
     rows = clinic.to_pylist()
     assert all(rows[int(each["row"]) - 1]["age"] == float(each["age"]) for each in table.to_pylist())
+
+
+def test_a_table_without_ids_says_that_verdicts_are_not_recognised(folder, tmp_path, clinic):
+    call("audit", "read", "check.csv", *READ, "--save", tmp_path / "c.propense", cwd=folder)
+    csv.write_csv(clinic.drop_columns(["patient"]), tmp_path / "t.csv")
+    asked = "score", tmp_path / "t.csv", "--model", tmp_path / "c.propense", "--out", tmp_path / "o.csv"
+    out = call(*asked).stdout
+    assert "Note: The table has no column 'patient', so rows that the audit has a verdict on are not recognised." in out
+    assert "have a verdict from the audit" not in out
+
+
+def test_pandas_may_read_and_write_the_file(tmp_path, clinic):
+    """Ids such as 007 become numbers, empty verdicts NaN, and verdicts floating point."""
+    pd = pytest.importorskip("pandas")
+    truth = make_clinic()[1]
+    ids = pa.array([f"{row:05d}" for row in range(600)])
+    csv.write_csv(clinic.set_column(0, "patient", ids), tmp_path / "t.csv")
+    asked = "--label", "reported", "--id", "patient", "--learners", "linear", "--no-scar-test"
+    call("fit", "t.csv", *asked, "--model", "m.propense", cwd=tmp_path)
+    call("audit", "draw", "t.csv", *READ[2:], "--size", 100, "--seed", 1, "--out", "c.csv", cwd=tmp_path)
+    frame = pd.read_csv(tmp_path / "c.csv")
+    assert frame["patient"].dtype == int
+    frame["verdict"] = truth[frame["patient"]].astype(float)
+    frame.loc[80:, "verdict"] = float("nan")
+    frame.sample(frac=1.0, random_state=0).to_csv(tmp_path / "c.csv", index=False)
+    ended = call("audit", "read", "c.csv", *READ, "--json", cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    found = json.loads(ended.stdout)
+    assert found["verdicts"] == {
+        "drawn": 100,
+        "positive": int(truth[frame["patient"][:80]].sum()),
+        "negative": int((~truth[frame["patient"][:80]]).sum()),
+        "cannot_say": 0,
+        "open": 20,
+    }
+    assert found["positives"]["low"] < truth.mean() < found["positives"]["high"]
