@@ -73,6 +73,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/sparse_path.py
 	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python benchmarks/survey_coverage.py
+	$(BIN)/python benchmarks/bound_coverage.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/audit_promises.py
 	$(BIN)/python benchmarks/audit_promises.py --paper
