@@ -122,6 +122,9 @@ def test_a_source_that_missed_rows_is_not_a_source_that_said_no(rng):
     none = y * (1 - e[:, 0]) * np.where(gone, 1.0, 1 - e[:, 1])
     likely = np.where(np.nansum(partly, axis=1) > 0, 1.0, none / (1 - y + none))
     assert model.prior_ == pytest.approx(likely.mean(), rel=1e-9)
+    np.testing.assert_allclose(model.source_frequency_, likely @ e / likely.sum(), rtol=1e-9)
+    # The likelihood, whose intercepts have no penalty, expects as many labels as there are.
+    assert model.source_frequency_[0] == pytest.approx(Y[:, 0].mean() / model.prior_, rel=1e-6)
 
 
 def test_rows_that_no_source_looked_at_count_by_their_columns_alone(rng):

@@ -90,6 +90,8 @@ def test_the_scale_of_weights_does_not_matter(rng):
         for w in (weights, 7.0 * weights)
     )
     assert one.p_value == pytest.approx(other.p_value, rel=1e-5)
+    assert one.pairs[0].observed == pytest.approx(other.pairs[0].observed)
+    assert one.pairs[0].expected == pytest.approx(other.pairs[0].expected, rel=1e-5)
     twice = np.repeat(np.arange(600), 2)
     single = sources_test(SeveralSources(ridge=0.0).fit(X, Y), X, Y)
     double = sources_test(SeveralSources(ridge=0.0).fit(X[twice], Y[twice]), X[twice], Y[twice])
