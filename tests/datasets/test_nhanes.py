@@ -195,6 +195,10 @@ WRONG = {
         lambda t: t | {"cycle": np.where(np.arange(len(t["cycle"])) < 1, 1999, t["cycle"])},
         "rows of 2005 where",
     ),
+    "more": (
+        lambda t: {name: np.append(values, 1999 if name == "cycle" else values[0]) for name, values in t.items()},
+        r"\d+ rows where",
+    ),
     "range": (lambda t: t | {"height": t["height"] / 100}, r"1\.702 in column height, where 80 to 250 is possible"),
     "codes": (lambda t: t | {"education": t["education"] + 4}, r"in column education, where 1 to 5 is possible"),
     "missing": (

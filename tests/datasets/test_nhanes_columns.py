@@ -78,6 +78,11 @@ def test_variables_are_found_under_the_name_of_their_cycle(year):
     assert column(year, "cycle") == year
 
 
+def test_medicine_speaks_for_itself():
+    assert column(2005, "bp_medicine", BPQ020=9, BPQ050A=1) == 1
+    assert math.isnan(column(2005, "y_hypertension", BPQ020=9, BPQ050A=1))
+
+
 def test_smokers_smoke_now_or_smoked_before():
     assert [column(2005, "smoker", SMQ020=1, SMQ040=code) for code in (1, 2, 3, 7, 9, NAN)] == [2, 2, 1, 1, 1, 1]
     assert column(2005, "smoker", SMQ020=2, SMQ040=1) == 0
@@ -107,6 +112,7 @@ def test_a_diastolic_pressure_of_zero_is_no_reading():
         ({"RIDAGEYR": 19}, False),
         ({"RIDAGEYR": NAN}, False),
         ({"RIDSTATR": 1}, False),
+        ({"RIDSTATR": NAN}, False),
         ({"RIDEXPRG": 1}, False),
         ({"RIDEXPRG": 2}, True),
         ({"RIDEXPRG": 3}, True),
@@ -165,13 +171,18 @@ def test_tables_are_joined_by_person_and_not_by_row(rng):
     tables = tables_of(people, 2011)
     whole = derive(2011, tables)
     for table in tables:
-        order = np.arange(80) if table == "DEMO" else rng.permutation(80)
+        order = rng.permutation(80)
         tables[table] = {name: values[order] for name, values in tables[table].items()}
     # Some people are missing from a table, and another table has a person of whom nothing else is known.
     absent = tables["GHB"]["SEQN"][:20]
     tables["GHB"] = {name: values[20:] for name, values in tables["GHB"].items()}
     tables["HIQ"] = {name: np.append(values, 99_999.0) for name, values in tables["HIQ"].items()}
     joined = derive(2011, tables)
+    # People come in the order of DEMO.
+    assert list(joined["seqn"]) == [number for number in tables["DEMO"]["SEQN"] if number in whole["seqn"]]
+    order = np.argsort(joined["seqn"])
+    assert (np.diff(order) < 0).any()
+    joined = {name: values[order] for name, values in joined.items()}
     lost = np.isin(whole["seqn"], absent)
     assert lost.any()
     assert list(joined) == list(COLUMNS)

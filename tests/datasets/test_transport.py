@@ -93,3 +93,11 @@ def test_what_is_not_a_whole_transport_file_is_refused_with_its_name(save, rng, 
     assert len(read_transport(save(content))["V10"]) == 70
     with pytest.raises(DatasetMismatch, match=rf"T\.xpt cannot be read as a SAS transport file: .*{words}.*Delete it"):
         read_transport(save(spoil(content)))
+
+
+def test_a_row_that_ends_in_blanks_must_be_whole(save):
+    content = transport("T", {"WORDS": [b"a".ljust(160), b" " * 160], "VALUE": [1.0, 2.0]})
+    np.testing.assert_array_equal(read_transport(save(content))["VALUE"], [1.0, 2.0])
+    # The second number is gone, and with it the end of the row; what is left of the row is blank.
+    with pytest.raises(DatasetMismatch, match="last row is not complete; it was cut short"):
+        read_transport(save(content[:-80]))
