@@ -45,7 +45,6 @@ RULES = [
     ("HIQ011", "insured", {1: 1, 2: 0, 7: NAN, 9: NAN, NAN: NAN}),
     ("HUQ010", "self_rated_health", {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 7: NAN, 9: NAN, NAN: NAN}),
     ("HUQ030", "usual_place", {1: 1, 2: 0, 3: 1, 7: 0, 9: 0, NAN: 0}),
-    ("SMQ020", "smoker", {1: 1, 2: 0, 7: NAN, 9: NAN, NAN: NAN}),
 ]
 
 
@@ -84,8 +83,10 @@ def test_medicine_speaks_for_itself():
 
 
 def test_smokers_smoke_now_or_smoked_before():
-    assert [column(2005, "smoker", SMQ020=1, SMQ040=code) for code in (1, 2, 3, 7, 9, NAN)] == [2, 2, 1, 1, 1, 1]
-    assert column(2005, "smoker", SMQ020=2, SMQ040=1) == 0
+    assert [column(2005, "smoker", SMQ020=1, SMQ040=code) for code in (1, 2, 3)] == [2, 2, 1]
+    assert all(math.isnan(column(2005, "smoker", SMQ020=1, SMQ040=code)) for code in (7, 9, NAN))
+    assert all(math.isnan(column(2005, "smoker", SMQ020=code, SMQ040=3)) for code in (7, 9, NAN))
+    assert column(2005, "smoker", SMQ020=2) == 0
 
 
 def test_blood_pressure_is_the_mean_of_the_readings_that_there_are():

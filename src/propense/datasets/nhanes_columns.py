@@ -195,5 +195,5 @@ def _mean(readings: list[Values]) -> Values:
 
 
 def _smoker(ever: Values, now: Values) -> Values:
-    """0 never smoked, 2 smokes every day or some days, 1 smoked before."""
-    return np.where(ever == 1, np.where(np.isin(now, [1, 2]), 2.0, 1.0), _recode(ever, {2: 0}))
+    """0 never smoked, 2 smokes every day or some days, 1 smoked before; missing if either answer is."""
+    return np.where(ever == 1, _recode(now, {1: 2, 2: 2, 3: 1}), _recode(ever, {2: 0}))
