@@ -92,9 +92,8 @@ def load_nhanes(
     Nobody simulated these labels: a doctor told some people that they have diabetes, or high blood pressure, and the
     survey measured everybody. People whose label or truth is unknown are left out.
 
-    The survey's public files are downloaded when the table is first needed, about 60 MB. By using them you accept the
-    data user agreement of the National Center for Health Statistics: statistical use only, and no attempt to identify
-    anyone.
+    The survey's 70 public files are downloaded when the table is first needed. By using them you accept the data user
+    agreement of the National Center for Health Statistics: statistical use only, and no attempt to identify anyone.
 
     Parameters
     ----------
