@@ -106,7 +106,7 @@ def read(
     >>> found = read(Audit(drawn, positive[drawn.rows].astype(float)), chances, labelled=labelled)
     >>> print(f"model {chances.mean():.3f}, truth {positive.mean():.3f}, {found.positives.low:.3f} to "
     ...       f"{found.positives.high:.3f}")
-    model 0.250, truth 0.127, 0.095 to 0.175
+    model 0.250, truth 0.127, 0.095 to 0.174
     """
     several = [audits] if isinstance(audits, Audit) else list(audits)
     chances = read_chances("hidden", hidden)
