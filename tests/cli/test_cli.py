@@ -1,13 +1,16 @@
 """The command line, run as a user runs it."""
 
+import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import pytest
 
 import propense
-from propense.cli._demo import run_demo, show_demo
+from propense.cli import _demo
+from propense.cli._demo import explain, run_demo, show_demo
 from propense.cli._flags import with_flags
 
 
@@ -16,11 +19,18 @@ def run(*arguments, code=None):
     return subprocess.run([*command, *arguments], capture_output=True, text=True, env={"COLUMNS": "100", "PATH": ""})
 
 
+@pytest.fixture(scope="module")
+def demo():
+    with warnings.catch_warnings():
+        # The doubts of its fit are printed, not issued.
+        warnings.simplefilter("error")
+        return run_demo(0)
+
+
 @pytest.mark.slow
-def test_demo_prints_the_table_and_the_findings():
+def test_demo_prints_the_table_and_the_findings(demo):
     result = run("demo")
     assert result.returncode == 0, result.stderr
-    demo = run_demo(0)
     for line in demo.scores:
         assert f"{line.balanced_accuracy:.3f}" in result.stdout
         assert line.method in result.stdout
@@ -28,22 +38,46 @@ def test_demo_prints_the_table_and_the_findings():
         assert f" {finding.row} " in result.stdout
 
 
-def test_demo_finds_what_it_says():
-    demo = run_demo(0)
-    naive, jerm, balanced, first, oracle = demo.scores
-    assert (naive.method, oracle.propensity_error) == ("Naive", None)
-    assert naive.balanced_accuracy < jerm.balanced_accuracy < first.balanced_accuracy < oracle.balanced_accuracy
-    assert jerm.propensity_error == balanced.propensity_error < naive.propensity_error
+def test_demo_finds_what_it_says(demo):
+    naive, jerm, first, oracle = demo.scores
+    assert [line.method for line in demo.scores] == ["Naive", "JERM", "PUClassifier", "Oracle"]
+    assert max(naive.balanced_accuracy, jerm.balanced_accuracy) < first.balanced_accuracy < oracle.balanced_accuracy
+    positives, negatives = demo.held_out
+    for line in demo.scores:
+        shares = line.hits / positives, 1 - line.alarms / negatives
+        assert line.balanced_accuracy == pytest.approx(sum(shares) / 2)
     assert len(demo.findings) == 10
     assert all(0 <= finding.hidden <= 1 for finding in demo.findings)
     assert demo.promise.startswith("Of these 10 rows, about ")
     assert demo.labelled < demo.positives < demo.rows
 
 
-def test_the_demo_prints_the_doubts_of_its_fit(recwarn, capsys):
-    demo = run_demo(0)
+def test_every_method_of_the_demo_is_cut_at_its_own_share(monkeypatch):
+    """Naive at ½ beside others at their prior would be an unfair comparison."""
+    fitted = []
+    for name in ("Naive", "JERM", "PUClassifier", "Oracle"):
+        method = getattr(_demo, name)
+        monkeypatch.setattr(
+            _demo, name, lambda method=method, **options: fitted.append(method(**options)) or fitted[-1]
+        )
+    run_demo(0)
+    assert len(fitted) == 4
+    assert {model.decision for model in fitted} == {"balanced"}
+
+
+def test_the_demo_says_why_shares_differ_and_what_a_check_would_say(demo):
+    naive = demo.scores[0]
+    assert naive.prior == pytest.approx(demo.labelled / demo.rows, abs=0.001)
+    assert f"that of the labelled rows, {naive.prior:.1%}" in demo.reason
+    low, high = (float(end) / 100 for end in re.search(r"and ([\d.]+)% to ([\d.]+)% with 95%", demo.checked).groups())
+    assert low <= demo.prior <= high
+    assert "within it." in explain(0.1, 0.2, 0.4, 0.3)
+    for truth in (0.1, 0.5):
+        assert "not within it" in explain(0.1, 0.2, 0.4, truth)
+
+
+def test_the_demo_prints_the_doubts_of_its_fit(demo, capsys):
     assert demo.notes == []
-    assert not recwarn.list
     show_demo(replace(demo, notes=["Too few.", "Too flat."]))
     told = " ".join(capsys.readouterr().out.split())
     assert "Note: Too few. Note: Too flat." in told

@@ -4,15 +4,17 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from propense.audit import Audit, draw, read
 from propense.cli._console import Console
 from propense.errors import DoubtfulFit
-from propense.estimators import JERM, Naive, Oracle, PUClassifier
+from propense.estimators import JERM, BasePUClassifier, Naive, Oracle, PUClassifier
 from propense.labelling import simulate
 from propense.tables import list_rows, summarise_estimator
 
@@ -20,16 +22,18 @@ __all__ = ["Demo", "Finding", "Score", "run_demo", "show_demo"]
 
 FREQUENCY = 0.3
 TOP = 10
+CHECKED = 100
 
 
 @dataclass(frozen=True)
 class Score:
-    """One line of the table; `propensity_error` is None for the oracle, which has no propensity."""
+    """One line of the table: held-out rows that a method calls positive, and the share that it estimates."""
 
     method: str
+    hits: int
+    alarms: int
     balanced_accuracy: float
     prior: float
-    propensity_error: float | None
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,12 @@ class Demo:
     positives: int
     labelled: int
     prior: float
+    held_out: tuple[int, int]
     scores: list[Score]
+    reason: str
     findings: list[Finding]
     promise: str
+    checked: str
     notes: list[str]
 
 
@@ -63,22 +70,20 @@ def run_demo(seed: int) -> Demo:
     scaler = StandardScaler().fit(data.data[rows])
     X, X_test = scaler.transform(data.data[rows]), scaler.transform(data.data[rows_test])
     y, y_test = malignant[rows], malignant[rows_test]
-    drawn = simulate(X, y, "S2", FREQUENCY, rng=seed)
-    labelled, propensity = drawn.labelled, drawn.propensity
+    labelled = simulate(X, y, "S2", FREQUENCY, rng=seed).labelled
     with warnings.catch_warnings():
         # The doubts of PUClassifier are printed as notes.
         warnings.simplefilter("ignore", DoubtfulFit)
-        oracle = Oracle().fit(X, y)
-        naive, jerm = Naive().fit(X, labelled), JERM().fit(X, labelled)
+        # The same kind of threshold for all: the share of positives that the method itself estimates.
+        naive = Naive(decision="balanced").fit(X, labelled)
+        jerm = JERM(decision="balanced").fit(X, labelled)
         first = PUClassifier(random_state=0).fit(X, labelled)
+        oracle = Oracle(decision="balanced").fit(X, y)
 
-    def score(name: str, model: Oracle | Naive | JERM | PUClassifier) -> Score:
-        # Of rows of the fit: by models that have not seen them, where there are such.
-        estimated = getattr(model, "oof_propensity_", None)
-        estimated = model.predict_propensity(X) if estimated is None else estimated
-        error = float(np.abs(estimated - propensity)[y].mean())
-        accuracy = balanced_accuracy_score(y_test, model.predict(X_test))
-        return Score(name, accuracy, model.prior_, None if model is oracle else error)
+    def score(name: str, model: BasePUClassifier) -> Score:
+        called = model.predict(X_test).astype(bool)
+        accuracy = balanced_accuracy_score(y_test, called)
+        return Score(name, int((called & y_test).sum()), int((called & ~y_test).sum()), accuracy, model.prior_)
 
     review = list_rows(summarise_estimator(first, X, labelled), TOP)
     # None if too little was learned.
@@ -88,19 +93,47 @@ def run_demo(seed: int) -> Demo:
         positives=int(y.sum()),
         labelled=int(labelled.sum()),
         prior=float(y.mean()),
-        # The decision does not affect the fit, so JERM is fitted only once.
+        held_out=(int(y_test.sum()), int((~y_test).sum())),
         scores=[
             score("Naive", naive),
             score("JERM", jerm),
-            score("JERM, balanced", jerm.set_params(decision="balanced")),
             score("PUClassifier", first),
-            score("Oracle, true classes", oracle),
+            score("Oracle", oracle),
         ],
+        reason=explain(naive.prior_, first.diagnosis_.low, first.diagnosis_.high, float(y.mean())),
         findings=[
             Finding(int(rows[i]), float(chance), bool(y[i])) for i, chance in zip(review.rows, hidden, strict=True)
         ],
         promise=str(review.promise),
+        checked=check(first, y, labelled, seed),
         notes=[doubt.message for doubt in first.doubts_],
+    )
+
+
+def explain(naive: float, low: float, high: float, truth: float) -> str:
+    """Why the estimated shares of positives differ."""
+    if low <= truth <= high:
+        held = "The truth is within it."
+    else:
+        held = (
+            "The truth is not within it: malignant tumours that resemble no labelled one leave no trace in the labels."
+        )
+    return (
+        "Why the shares differ: Naive counts every unlabelled row as benign, so its share is that of the labelled "
+        f"rows, {naive:.1%}. The labels do not show how many more there are. PUClassifier gives a range, {low:.0%} to "
+        f"{high:.0%}. {held}"
+    )
+
+
+def check(model: PUClassifier, y: NDArray[np.bool_], labelled: NDArray[np.bool_], seed: int) -> str:
+    """What some of the unlabelled rows say, if people check them."""
+    hidden = model.oof_hidden_
+    drawn = draw(hidden, CHECKED, labelled=labelled, random_state=seed)
+    share = read(Audit(drawn, y[drawn.rows].astype(float)), hidden, labelled=labelled).positives
+    return (
+        f"If people check {CHECKED} unlabelled rows that are drawn at random (propense audit), the share of positives "
+        f"is {share.estimate:.1%}, and {share.low:.1%} to {share.high:.1%} with 95% confidence, whatever the method "
+        "assumes."
     )
 
 
@@ -111,15 +144,18 @@ def show_demo(demo: Demo) -> None:
         f"Breast cancer data: {demo.rows} training rows, {demo.positives} of them malignant. Only {demo.labelled} of "
         "these are labelled, clear cases more often than others."
     )
-    table = Table(title="Results, with balanced accuracy on held-out rows")
+    positives, negatives = demo.held_out
+    table = Table(title="Held-out rows, called malignant above the share that each method estimates")
     table.add_column("method")
-    table.add_column("balanced accuracy", justify="right")
+    for column in (f"found, of {positives}", f"false alarms, of {negatives}", "balanced accuracy"):
+        table.add_column(column, justify="right")
     table.add_column(f"share of positives (true: {demo.prior:.3f})", justify="right")
-    table.add_column("propensity error", justify="right")
     for line in demo.scores:
-        error = "–" if line.propensity_error is None else f"{line.propensity_error:.3f}"
-        table.add_row(line.method, f"{line.balanced_accuracy:.3f}", f"{line.prior:.3f}", error)
+        shares = f"{line.balanced_accuracy:.3f}", f"{line.prior:.3f}"
+        table.add_row(line.method, str(line.hits), str(line.alarms), *shares)
     console.print(table)
+    console.print("Oracle knows every true class: no method can do much better.")
+    console.print(demo.reason)
     found = Table(title="Unlabelled rows to review first")
     found.add_column("row", justify="right")
     found.add_column("probability", justify="right")
@@ -129,5 +165,6 @@ def show_demo(demo: Demo) -> None:
     console.print(found)
     hits = sum(finding.positive for finding in demo.findings)
     console.print(f"{demo.promise} {hits} of them are malignant.")
+    console.print(demo.checked)
     for note in demo.notes:
         console.print(f"Note: {note}")
