@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["study"]
 
-# The number of failures listed.
+# The number of failures listed, and what a cell is named by.
 _SHOWN = 20
+_CELL = ("dataset", "mechanism", "frequency", "method", "repeat")
 
 study = typer.Typer(no_args_is_help=True, help="Run, resume and compare experiments: those of the paper, or your own.")
 
@@ -108,7 +109,7 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
     console.print(table)
     failed_rows = [row for row in rows if row["error"]]
     for row in failed_rows[:_SHOWN]:
-        cell = f"{row['dataset']} {row['mechanism']} {row['frequency']} {row['method']} {row['repeat']}"
+        cell = " ".join(str(row[name]) for name in _CELL if row[name] is not None)
         console.print(f"{cell}: {row['error']}", soft_wrap=True)
     if len(failed_rows) > _SHOWN:
         console.print(f"And {len(failed_rows) - _SHOWN} more: propense study export lists them all.")
@@ -150,6 +151,7 @@ def table_study(
 ) -> None:
     """Show the tables of the paper: mean ± standard deviation, average ranks, and wins, losses and draws."""
     from propense.study.grids import HIGHER_IS_BETTER, WRITERS, duel_grid, favourite, mean_grids, win_grid
+    from propense.study.natural_scores import NATURAL_SCORES
     from propense.study.summaries import SCORES, summarise
 
     _check_format(form, out, list(WRITERS))
@@ -157,8 +159,9 @@ def table_study(
     what = _read(plan)
     if of is not None:
         _check_method("--of", of, what)
-    if score not in SCORES:
-        raise InvalidOption(f"--score {score}: there is no such score. The scores: {', '.join(SCORES)}.")
+    scores = (*SCORES, *NATURAL_SCORES) if what.protocol == "natural" else SCORES
+    if score not in scores:
+        raise InvalidOption(f"--score {score}: there is no such score. The scores: {', '.join(scores)}.")
     rows = _rows(plan, ledger, what)
     summaries, champion = summarise(rows, score), of or favourite(what)
     grids = mean_grids(summaries, score)
@@ -267,7 +270,8 @@ def _show(grids: "Sequence[Grid]") -> None:
 
 def _write_csv(rows: list[dict[str, Any]], out: Path | None) -> None:
     with _stream(out) as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        # The records of natural labels have further measures, which differ between methods.
+        writer = csv.DictWriter(file, dict.fromkeys(name for row in rows for name in row), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -279,7 +283,8 @@ def _write_parquet(rows: list[dict[str, Any]], out: Path) -> None:
     except ImportError:
         raise MissingExtra("pyarrow is needed to write Parquet. Install it: pip install 'propense[study]'.") from None
     with write_atomically(out, InvalidOption) as path:
-        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+        names = dict.fromkeys(name for row in rows for name in row)
+        parquet.write_table(pyarrow.Table.from_pylist([dict.fromkeys(names) | row for row in rows]), path)
 
 
 @contextmanager

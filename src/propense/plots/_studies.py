@@ -39,7 +39,9 @@ class FrequencyDisplay:
         """Draw the display. The axes are kept as ``ax_``."""
         self.ax_ = axes_or_new(ax)
         for method in dict.fromkeys(each.method for each in self.summaries):
-            mine = sorted((each for each in self.summaries if each.method == method), key=lambda each: each.frequency)
+            mine = sorted(
+                (each for each in self.summaries if each.method == method), key=lambda each: each.frequency or 0.0
+            )
             style = {"color": "k", "linestyle": ":"} if method == "oracle" else {"marker": "o", "markersize": 3}
             self.ax_.plot([each.frequency for each in mine], [each.mean for each in mine], label=method, **style)
         where = {(each.dataset, each.mechanism) for each in self.summaries}

@@ -64,6 +64,8 @@ def _facts(study: Study, rows: Sequence[dict[str, Any]], failures: Sequence[Any]
         "paper": "paper: columns are selected and scaled on all rows with the true classes, as in the paper. Test rows "
         "leak into the preparation.",
         "clean": "clean: columns are selected and scaled on the training rows only, with their true classes.",
+        "natural": "natural: nobody drew the labels. Methods are fitted to the past and tested on the years that "
+        "followed.",
     }[study.protocol]
     return [
         ("records", f"{len(rows) - len(failures)} of {len(study)}, {len(failures)} failed"),
@@ -81,7 +83,8 @@ def _method(method: Any) -> str:
 
 
 def _cell(row: dict[str, Any]) -> str:
-    return f"{row['dataset']} {row['mechanism']} {row['frequency']} {row['method']} {row['repeat']}"
+    names = ("dataset", "mechanism", "frequency", "method", "repeat")
+    return " ".join(str(row[name]) for name in names if row[name] is not None)
 
 
 def _significance(ranking: Ranking) -> str:

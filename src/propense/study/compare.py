@@ -23,7 +23,7 @@ class Difference:
 
     dataset: str
     mechanism: str
-    frequency: float
+    frequency: float | None
     method: str
     mean: float
     sd: float
@@ -65,7 +65,7 @@ def caveats(study: Study) -> list[str]:
     unknown = [name for name in others if name not in variants]
     if unknown:
         found.append(f"Not compared, because the paper does not have them: {', '.join(unknown)}.")
-    foreign = [name for name in study.datasets if _has_other_features(name)]
+    foreign = [name for name in study.datasets if study.protocol != "natural" and _has_other_features(name)]
     if foreign:
         found.append(
             f"The features of {', '.join(foreign)} come from a network other than the paper's ResNet-18, so its "

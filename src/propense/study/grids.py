@@ -5,6 +5,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from propense.study.natural_scores import LISTS
 from propense.study.plan import Study
 from propense.study.summaries import Setting, Summary, average_ranks, duels, wins
 
@@ -12,7 +13,10 @@ __all__ = ["HIGHER_IS_BETTER", "WRITERS", "Grid", "duel_grid", "favourite", "mea
 
 
 # Scores where higher is better. For the others, such as errors and seconds, lower is better.
-HIGHER_IS_BETTER = ("balanced_accuracy", "accuracy", "auc", "f1")
+HIGHER_IS_BETTER = (
+    *("balanced_accuracy", "accuracy", "auc", "f1", "hidden_auc"),
+    *(f"precision_{length}" for length in LISTS),
+)
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def _mean(summary: Summary | None, most: int) -> str:
 
 
 def _name(setting: Setting) -> str:
-    return f"{setting[0]}, c = {setting[1]}"
+    return setting[0] if setting[1] is None else f"{setting[0]}, c = {setting[1]}"
 
 
 def _escape(words: str) -> str:

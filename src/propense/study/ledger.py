@@ -19,14 +19,15 @@ from propense.study.plan import Cell
 __all__ = ["Ledger"]
 
 # Written to SQLite's header: "prop", which marks the file as ours, and the version of its layout. Layout 1 has no
-# checksums; it is read as it is, and the next record that is written adds them.
-_APPLICATION, _LAYOUT, _WITHOUT_CHECKSUMS = 0x70726F70, 2, 1
+# checksums; it is read as it is, and the next record that is written adds them. Layout 3 has a column for the further
+# measures of natural labels, and the first of them that is written adds it: other ledgers stay as they are.
+_APPLICATION, _LAYOUT, _WITHOUT_CHECKSUMS, _WITH_MORE = 0x70726F70, 2, 1, 3
 # Seconds to wait for other processes when opening or writing.
 _TIMEOUT = 30.0
 # The smallest page of an SQLite file, in bytes.
 _SMALLEST = 512
 _CELL = ("dataset", "mechanism", "frequency", "method", "repeat", "protocol", "seed")
-_SCORES = tuple(each.name for each in fields(Record))
+_SCORES = tuple(each.name for each in fields(Record) if each.name != "more")
 _COLUMNS = ("key", *_CELL, *_SCORES)
 _TEXTS = ("key", "dataset", "mechanism", "method", "protocol", "error")
 _COUNTS = ("repeat", "seed", "rounds", "converged")
@@ -97,10 +98,10 @@ class Ledger:
         layout = self._layout()
         if tables and application != _APPLICATION:
             raise LedgerError(f"{self.path} is an SQLite file of another program. Choose another name for the ledger.")
-        if tables and layout not in (_LAYOUT, _WITHOUT_CHECKSUMS):
+        if tables and layout not in (_LAYOUT, _WITHOUT_CHECKSUMS, _WITH_MORE):
             raise LedgerError(
                 f"{self.path} has layout {layout}, from a later version of propense; this version reads layouts up to "
-                f"{_LAYOUT}. Upgrade propense, or choose another name for the ledger."
+                f"{_WITH_MORE}. Upgrade propense, or choose another name for the ledger."
             )
         return bool(tables)
 
@@ -144,30 +145,48 @@ class Ledger:
     def write(self, cell: Cell, record: Record) -> None:
         """Store a record. It replaces an earlier one of the same cell."""
         about = (cell.dataset, cell.mechanism, cell.frequency, cell.method.name, cell.repeat, cell.protocol, cell.seed)
-        values = (cell.key, *about, *astuple(record))
-        marks = ", ".join("?" * len(values))
+        values: dict[str, Any] = dict(zip(_COLUMNS, (cell.key, *about, *astuple(record)[:-1]), strict=True))
+        if record.more is not None:
+            values["more"] = json.dumps(record.more)
         with self._translate_errors("written"):
             if self._layout() == _WITHOUT_CHECKSUMS:
                 self._add_checksums()
+            if "more" in values and self._layout() != _WITH_MORE:
+                self._add_more()
+            names, marks = ", ".join(values), ", ".join("?" * len(values))
             self._file.execute(
-                f"INSERT OR REPLACE INTO records ({', '.join(_COLUMNS)}, checksum) VALUES ({marks}, ?)",
-                (*values, _checksum(values)),
+                f"INSERT OR REPLACE INTO records ({names}, checksum) VALUES ({marks}, ?)",
+                (*values.values(), _checksum(list(values.values()))),
             )
 
-    def _add_checksums(self) -> None:
-        """Bring an older ledger to the present layout, all of it or nothing."""
+    def _add_more(self) -> None:
+        """Bring a ledger to the layout that has a column for further measures."""
+        with self._changing():
+            # Another process may just have done so.
+            if self._layout() != _WITH_MORE:
+                self._file.execute("ALTER TABLE records ADD COLUMN more")
+                self._file.execute(f"PRAGMA user_version = {_WITH_MORE}")
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change the layout, all of it or nothing."""
         self._file.execute("BEGIN IMMEDIATE")
         try:
+            yield
+            self._file.execute("COMMIT")
+        except BaseException:
+            self._file.execute("ROLLBACK")
+            raise
+
+    def _add_checksums(self) -> None:
+        """Bring an older ledger to the layout that has checksums."""
+        with self._changing():
             # Another process may just have done so.
             if self._layout() == _WITHOUT_CHECKSUMS:
                 sums = [(_checksum(list(values.values())), key) for key, values in self._records().items()]
                 self._file.execute("ALTER TABLE records ADD COLUMN checksum")
                 self._file.executemany("UPDATE records SET checksum = ? WHERE key = ?", sums)
                 self._file.execute(f"PRAGMA user_version = {_LAYOUT}")
-            self._file.execute("COMMIT")
-        except BaseException:
-            self._file.execute("ROLLBACK")
-            raise
 
     def _records(self) -> dict[str, dict[str, Any]]:
         """All records by key, in the order in which they were written. Raises if any is not as it was written."""
@@ -177,17 +196,35 @@ class Ledger:
             if state != "ok":
                 raise self._damage(state.splitlines()[-1])
             checksum = "NULL" if self._layout() == _WITHOUT_CHECKSUMS else "checksum"
-            found = self._file.execute(f"SELECT {', '.join(_COLUMNS)}, {checksum} FROM records ORDER BY rowid")
+            more = "more" if self._layout() == _WITH_MORE else "NULL"
+            found = self._file.execute(f"SELECT {', '.join(_COLUMNS)}, {more}, {checksum} FROM records ORDER BY rowid")
             records = {}
-            for number, (*values, digest) in enumerate(found, start=1):
+            for number, (*values, further, digest) in enumerate(found, start=1):
                 record = dict(zip(_COLUMNS, values, strict=True))
+                # Records without further measures have the checksum that they always had.
+                values += [] if further is None else [further]
                 for name, value in record.items():
                     if not _is_valid(name, value):
                         raise self._damage(f"record {number} has {name}={reprlib.repr(value)}")
                 if checksum != "NULL" and digest != _checksum(values):
                     raise self._damage(f"record {number} does not match its checksum")
-                records[record["key"]] = record
+                records[record["key"]] = record | self._read_more(further, number)
         return records
+
+    def _read_more(self, further: Any, number: int) -> dict[str, float]:
+        """The further measures of a record, by name."""
+        if further is None:
+            return {}
+        try:
+            measures = json.loads(further)
+        except (TypeError, ValueError, RecursionError):
+            measures = None
+        if not isinstance(measures, dict) or not all(isinstance(each, int | float) for each in measures.values()):
+            raise self._damage(f"record {number} has more={reprlib.repr(further)}")
+        clash = measures.keys() & {*_COLUMNS}
+        if clash:
+            raise self._damage(f"record {number} has {min(clash)} twice")
+        return measures
 
     def keys(self) -> tuple[set[str], set[str]]:
         """The keys of the cells that were measured, and of those that failed."""
@@ -254,7 +291,8 @@ def _checksum(values: Sequence[Any]) -> str:
 def _is_valid(name: str, value: Any) -> bool:
     """Whether a column of a record may hold this value."""
     if value is None:
-        return name in _SCORES
+        # Natural labels have no frequency of their own choice.
+        return name in _SCORES or name == "frequency"
     if name in _TEXTS:
         return isinstance(value, str)
     if name in _COUNTS:

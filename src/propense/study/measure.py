@@ -15,7 +15,9 @@ from propense._maths.logistic import logit, sigmoid
 from propense.datasets import Dataset, load
 from propense.estimators import Oracle
 from propense.labelling import MECHANISMS, Labelling, class_score, draw_labels, simulate
+from propense.study.natural import measure_natural
 from propense.study.plan import PAPER_METHODS, Cell
+from propense.study.record import Record, rounds_of
 from propense.study.scores import area_under_curve, classification_scores, log_loss
 
 __all__ = ["Prepared", "Record", "measure", "prepare"]
@@ -30,26 +32,6 @@ Shared = TypeVar("Shared", "Prepared", Labelling)
 
 
 @dataclass(frozen=True)
-class Record:
-    """What was measured of a cell. The errors of e(x) and of the prior are on training rows, all else on test rows.
-
-    If a cell could not be measured, `error` says why and the scores are None.
-    """
-
-    balanced_accuracy: float | None = None
-    accuracy: float | None = None
-    auc: float | None = None
-    f1: float | None = None
-    log_loss: float | None = None
-    propensity_error: float | None = None
-    prior_error: float | None = None
-    seconds: float | None = None
-    rounds: int | None = None
-    converged: bool | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True)
 class Prepared:
     """A split, ready to be labelled."""
 
@@ -60,8 +42,13 @@ class Prepared:
 
 
 def measure(cell: Cell) -> Record:
-    """Fit the method to labels drawn for this cell and score it against the true classes. Errors are recorded."""
+    """Fit the method to labels drawn for this cell, or to natural ones, and score it against the true classes.
+
+    Errors are recorded.
+    """
     try:
+        if cell.protocol == "natural":
+            return measure_natural(cell)
         return _score(cell, prepare(cell.dataset, cell.protocol, cell.repeat, cell.seed))
     except (Exception, SystemExit) as error:
         return Record(error=f"{type(error).__name__}: {error}")
@@ -69,9 +56,7 @@ def measure(cell: Cell) -> Record:
 
 def _score(cell: Cell, data: Prepared) -> Record:
     drawn = _label(replace(cell, method=_ANY_METHOD))
-    model = cell.method.make()
-    if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
-        model.set_params(random_state=int(cell.rng("method", cell.method.record_name).integers(2**31)))
+    model = cell.make()
     target = data.y_train if isinstance(model, Oracle) else drawn.labelled
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -95,14 +80,9 @@ def _score(cell: Cell, data: Prepared) -> Record:
         propensity_error=propensity_error,
         prior_error=None if prior is None else float(abs(prior - data.y_train.mean())),
         seconds=seconds,
-        rounds=_rounds(getattr(model, "n_iter_", None)),
+        rounds=rounds_of(getattr(model, "n_iter_", None)),
         converged=None if converged is None else bool(converged),
     )
-
-
-def _rounds(n_iter: Any) -> int | None:
-    """The number of iterations, or the largest if there are several, as in some of scikit-learn's estimators."""
-    return None if n_iter is None or np.size(n_iter) == 0 else int(np.max(n_iter))
 
 
 @lru_cache(maxsize=1)
@@ -110,15 +90,16 @@ def _label(cell: Cell) -> Labelling:
     """The labels of a cell. All methods get the same ones."""
     data = prepare(cell.dataset, cell.protocol, cell.repeat, cell.seed)
     # Each mechanism has its own generator, so that other mechanisms in the plan do not change its labels.
-    rng = cell.rng("labels", cell.mechanism, repr(float(cell.frequency)))
+    frequency = float(cell.frequency or 0.0)
+    rng = cell.rng("labels", cell.mechanism, repr(frequency))
     mechanism = MECHANISMS[cell.mechanism]
     if cell.protocol == "clean" or mechanism.follows != "class":
-        return _lock(simulate(data.X_train, data.y_train, mechanism, cell.frequency, rng))
+        return _lock(simulate(data.X_train, data.y_train, mechanism, frequency, rng))
     # The paper used the log-odds of fitted probabilities, with 0.999 and 0.001 in place of exactly 1 and 0.
     score = class_score(data.X_train, data.y_train)
     probability = sigmoid(score)
     score = np.where(probability == 1.0, logit(0.999), np.where(probability == 0.0, logit(0.001), score))
-    propensity = mechanism.propensity(score, data.y_train, cell.frequency)
+    propensity = mechanism.propensity(score, data.y_train, frequency)
     return _lock(Labelling(draw_labels(propensity, data.y_train, rng), propensity))
 
 

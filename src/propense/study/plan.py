@@ -2,10 +2,11 @@
 
 import hashlib
 import importlib
+import itertools
 import json
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from propense.datasets import names
 from propense.errors import InvalidOption, InvalidPlan
 from propense.estimators import find_method
 from propense.labelling import MECHANISMS
+from propense.study.natural_data import NATURAL, YEARS, setting_before
+from propense.study.told import NOTHING, check_told, words_of
 
 __all__ = ["PAPER_METHODS", "PROTOCOLS", "Cell", "Method", "Study", "method_named"]
 
-PROTOCOLS = ("paper", "clean")
+PROTOCOLS = ("paper", "clean", "natural")
 # The largest integer that SQLite, and so a ledger, can store; and a number of cells that can still be listed.
 _LARGEST_SEED = 2**63 - 1
 _MOST_REPEATS = 1_000_000
@@ -37,11 +40,15 @@ class Method:
         Its import path, such as ``propense.JERM``.
     parameters : tuple of (str, value) pairs
         Constructor arguments.
+    told : str, default="nothing"
+        What the method is told in addition to natural labels: "access", "prevalence", "audit" or "truth", or several,
+        such as "access + audit".
     """
 
     name: str
     path: str
     parameters: tuple[tuple[str, Any], ...] = ()
+    told: str = NOTHING
 
     @property
     def record_name(self) -> str:
@@ -50,6 +57,11 @@ class Method:
 
     def make(self) -> Any:
         """A new, unfitted estimator. This imports its module, and calls nothing but a scikit-learn classifier."""
+        model = self._create()
+        check_told(model, self.name, self.told)
+        return model
+
+    def _create(self) -> Any:
         module, _, attribute = self.path.rpartition(".")
         try:
             method = getattr(importlib.import_module(module), attribute)
@@ -93,11 +105,14 @@ PAPER_METHODS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement: one method on one data set, split and set of labels."""
+    """One measurement: one method on one data set, split and set of labels.
+
+    Natural labels have no frequency (None); their mechanism says on which years the method is fitted.
+    """
 
     dataset: str
     mechanism: str
-    frequency: float
+    frequency: float | None
     method: Method
     repeat: int
     protocol: str
@@ -108,12 +123,21 @@ class Cell:
         """A digest of everything that determines the result."""
         parts = [getattr(self, each.name) for each in fields(self) if each.name != "method"]
         parts += [self.method.record_name, self.method.path, list(self.method.parameters)]
+        # Records from before methods could be told something stay valid.
+        parts += [self.method.told] if self.method.told != NOTHING else []
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def rng(self, *purpose: str) -> np.random.Generator:
         """A random generator for each purpose, so that one number does not depend on what else is drawn."""
         words = json.dumps([self.seed, self.dataset, self.repeat, *purpose]).encode()
         return np.random.default_rng(np.frombuffer(hashlib.sha256(words).digest(), dtype=np.uint32))
+
+    def make(self) -> Any:
+        """A new, unfitted estimator, with a seed of this cell if it needs one and has none."""
+        model = self.method.make()
+        if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
+            model.set_params(random_state=int(self.rng("method", self.method.record_name).integers(2**31)))
+        return model
 
 
 @dataclass(frozen=True)
@@ -128,9 +152,12 @@ class Study:
     repeats : int
         Number of splits; for images, of draws of the labels.
     seed : int
-    protocol : {"paper", "clean"}
+    protocol : {"paper", "clean", "natural"}
         "paper" prepares columns on all rows with the true classes, as in the paper, so test rows leak into training;
-        "clean" uses training rows only.
+        "clean" uses training rows only. "natural" draws no labels: data sets have their own, there are neither
+        mechanisms nor frequencies, and methods are fitted to the past and tested on the years that followed.
+    years : tuple of int
+        For natural labels: the first year of the test rows.
     """
 
     datasets: tuple[str, ...]
@@ -140,6 +167,7 @@ class Study:
     repeats: int = 10
     seed: int = 0
     protocol: str = "paper"
+    years: tuple[int, ...] = ()
 
     @classmethod
     def from_toml(cls, path: Path) -> "Study":
@@ -158,9 +186,10 @@ class Study:
         raise InvalidPlan(f"{path} cannot be read as a plan: {words}.")
 
     def __post_init__(self) -> None:
-        _check_known("data set", self.datasets, names())
-        _check_known("mechanism", self.mechanisms, MECHANISMS)
         _check_known("protocol", (self.protocol,), PROTOCOLS)
+        natural = self.protocol == "natural"
+        _check_known("natural data set" if natural else "data set", self.datasets, NATURAL if natural else names())
+        _check_known("mechanism", self.mechanisms, MECHANISMS)
         for frequency in self.frequencies:
             if not isinstance(frequency, float) or not 0 < frequency < 1:
                 raise InvalidPlan(f"the frequency {frequency!r} is not between 0 and 1.")
@@ -169,21 +198,36 @@ class Study:
         _check_count("repeats", self.repeats, 1, _MOST_REPEATS)
         _check_count("seed", self.seed, 0, _LARGEST_SEED)
         _check_distinct("methods", [method.name for method in self.methods])
-        for name in ("datasets", "mechanisms", "frequencies"):
+        used = ("datasets", "years") if natural else ("datasets", "mechanisms", "frequencies")
+        for name in used:
             _check_distinct(name, getattr(self, name))
+        for name in ("mechanisms", "frequencies", "years"):
+            if name not in used and getattr(self, name):
+                raise InvalidPlan(f"{name}: a plan with protocol = {self.protocol!r} has none. Leave the key out.")
+        for year in self.years:
+            if year not in YEARS or isinstance(year, bool):
+                raise InvalidPlan(f"the year {year!r} cannot be tested. Choose from: {', '.join(map(str, YEARS))}.")
+        told = next((method for method in self.methods if method.told != NOTHING), None)
+        if told is not None and not natural:
+            raise InvalidPlan(f"the method {told.name!r} is told {told.told!r}, which needs protocol = 'natural'.")
+
+    @property
+    def settings(self) -> list[tuple[str, float | None]]:
+        """The mechanisms with their frequencies, or the years before which methods are fitted."""
+        if self.protocol == "natural":
+            return [(setting_before(year), None) for year in self.years]
+        return list(itertools.product(self.mechanisms, self.frequencies))
 
     def cells(self) -> Iterator[Cell]:
         """All cells, with those that share a split next to each other."""
         for dataset in self.datasets:
             for repeat in range(self.repeats):
-                for mechanism in self.mechanisms:
-                    for frequency in self.frequencies:
-                        for method in self.methods:
-                            yield Cell(dataset, mechanism, frequency, method, repeat, self.protocol, self.seed)
+                for mechanism, frequency in self.settings:
+                    for method in self.methods:
+                        yield Cell(dataset, mechanism, frequency, method, repeat, self.protocol, self.seed)
 
     def __len__(self) -> int:
-        sizes = (self.datasets, self.mechanisms, self.frequencies, self.methods)
-        return self.repeats * int(np.prod([len(each) for each in sizes]))
+        return self.repeats * len(self.datasets) * len(self.settings) * len(self.methods)
 
 
 def _read_keys(text: dict[str, Any]) -> dict[str, Any]:
@@ -192,33 +236,36 @@ def _read_keys(text: dict[str, Any]) -> dict[str, Any]:
     unknown = [key for key in text if key not in known]
     if unknown:
         raise InvalidPlan(f"unknown key {unknown[0]!r}. A plan has {', '.join(known)}.")
-    for name in ("datasets", "mechanisms", "frequencies", "methods"):
+    for name in ("datasets", "mechanisms", "frequencies", "methods", "years"):
         if name in text and not isinstance(text[name], list):
             raise InvalidPlan(f"{name} must be a list.")
-    missing = [name for name in ("datasets", "mechanisms", "frequencies") if name not in text]
+    needed = ("datasets", "years") if text.get("protocol") == "natural" else ("datasets", "mechanisms", "frequencies")
+    missing = [name for name in needed if name not in text]
     if missing:
         raise InvalidPlan(f"the plan lacks {', '.join(missing)}.")
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in text.items()}
     if "methods" in given:
-        given["methods"] = tuple(map(_read_method, given["methods"]))
-    return given
+        given["methods"] = tuple(method for each in given["methods"] for method in _read_methods(each))
+    # The labels of natural data are not drawn.
+    return {"mechanisms": (), "frequencies": (), **given}
 
 
-def _read_method(given: Any) -> Method:
-    """Read a method given as a name, or as a table with class, name and parameters."""
+def _read_methods(given: Any) -> list[Method]:
+    """Read a method given as a name, or as a table with class, name, parameters and what it is told, in turn."""
     if isinstance(given, str):
         try:
-            return method_named(given)
+            return [method_named(given)]
         except InvalidOption as error:
             raise InvalidPlan(str(error)) from None
-    kinds = {"class": str, "name": str, "parameters": dict}
+    kinds: dict[str, Any] = {"class": str, "name": str, "parameters": dict, "told": (str, list)}
     if (
         not isinstance(given, dict)
         or "class" not in given
         or not all(key in kinds and isinstance(value, kinds[key]) for key, value in given.items())
     ):
         raise InvalidPlan(
-            f"a method is a name, or a table with class (an import path), name and parameters; got {given!r}."
+            "a method is a name, or a table with class (an import path), name and parameters, and told for natural "
+            f"labels; got {given!r}."
         )
     name = given.get("name", given["class"].rpartition(".")[2].lower())
     method = Method(name, given["class"], tuple(sorted(given.get("parameters", {}).items())))
@@ -226,7 +273,16 @@ def _read_method(given: Any) -> Method:
         json.dumps(method.parameters)
     except TypeError as error:
         raise InvalidPlan(f"the parameters of {name!r} must be numbers, strings, booleans or lists: {error}.") from None
-    return method
+    told = given.get("told", NOTHING)
+    return [_telling(method, each) for each in (told if isinstance(told, list) else [told])]
+
+
+def _telling(method: Method, told: Any) -> Method:
+    """The method that is told something, with a name that says so."""
+    if not words_of(told):
+        return method
+    told = " + ".join(words_of(told))
+    return replace(method, name=f"{method.name}, {told}", told=told)
 
 
 def _check_known(what: str, values: Any, known: Any) -> None:

@@ -16,6 +16,7 @@ from propense._cluster import on_dask
 from propense.datasets import is_available
 from propense.datasets.home import data_home
 from propense.errors import DownloadFailed, WorkerDied
+from propense.study import natural_data
 from propense.study.ledger import Ledger
 from propense.study.measure import Record, measure
 from propense.study.plan import Cell, Study
@@ -90,7 +91,13 @@ def run(
 
 def _check_data(cells: list[Cell]) -> None:
     """Raise once before the start if data sets are missing, instead of recording a failure for each cell."""
-    missing = [name for name in dict.fromkeys(cell.dataset for cell in cells) if not is_available(name)]
+    wanted = dict.fromkeys(cell.dataset for cell in cells)
+    if not natural_data.is_available() and any(name in natural_data.NATURAL for name in wanted):
+        raise DownloadFailed(
+            f"The survey NHANES is not in the data home ({data_home()}). Set PROPENSE_DATA to the folder that has it, "
+            "or download it: propense datasets fetch nhanes"
+        )
+    missing = [name for name in wanted if name not in natural_data.NATURAL and not is_available(name)]
     if missing:
         raise DownloadFailed(
             f"Not in the data home ({data_home()}): {', '.join(missing)}. Set PROPENSE_DATA to the folder that holds "

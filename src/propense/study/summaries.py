@@ -13,9 +13,9 @@ from propense.study.measure import Record
 __all__ = ["SCORES", "Duel", "Summary", "average_ranks", "comparable", "duels", "summarise", "wins"]
 
 # The fields of a record that can be tabulated.
-SCORES = tuple(each.name for each in fields(Record) if each.name not in ("converged", "error"))
-# One column of a table of the paper: a labelling mechanism with a label frequency.
-Setting = tuple[str, float]
+SCORES = tuple(each.name for each in fields(Record) if each.name not in ("converged", "error", "more"))
+# One column of a table of the paper: a labelling mechanism with a label frequency, which natural labels do not have.
+Setting = tuple[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Summary:
 
     dataset: str
     mechanism: str
-    frequency: float
+    frequency: float | None
     method: str
     mean: float
     sd: float
@@ -46,9 +46,10 @@ class Duel:
 
 def summarise(rows: Iterable[dict[str, Any]], score: str = "balanced_accuracy") -> list[Summary]:
     """One summary per data set, setting and method, in the order of their first records; failures are left out."""
-    found: dict[tuple[str, str, float, str], list[float]] = defaultdict(list)
+    found: dict[tuple[str, str, float | None, str], list[float]] = defaultdict(list)
     for row in rows:
-        if row[score] is not None:
+        # The further measures of natural labels are not in every record.
+        if row.get(score) is not None:
             found[row["dataset"], row["mechanism"], row["frequency"], row["method"]].append(row[score])
     return [Summary(*key, float(np.mean(values)), float(np.std(values)), len(values)) for key, values in found.items()]
 

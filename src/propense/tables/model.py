@@ -12,8 +12,9 @@ from propense._inputs.sample import read_features
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
 from propense._steps.corrected import correct_rows, correction_slopes
-from propense.estimators import Naive, PUClassifier, SeveralSources
+from propense.estimators import PUClassifier, SeveralSources
 from propense.estimators._base import BasePUClassifier
+from propense.estimators._lists import lists_by_class
 from propense.tables.cells import row_ids
 from propense.tables.fitted_rows import HeldOut, hash_ids, hash_rows
 from propense.tables.label_columns import LabelColumns
@@ -210,15 +211,3 @@ def review_order(estimator: BasePUClassifier, scores: Scores) -> NDArray[np.floa
     if scores.order is not None:
         return scores.order
     return scores.posterior if lists_by_class(estimator) else scores.hidden
-
-
-def lists_by_class(estimator: BasePUClassifier) -> bool:
-    """Whether lists are ordered by y, and not by h.
-
-    They are where y and e both follow a label score: y finds more positives than h, which falls again where e is near
-    1. In all other methods, and where e has columns of its own, y does not say which positives are likely to be
-    unlabelled. `Naive` has no h.
-    """
-    along = isinstance(estimator, PUClassifier) and not estimator._is_linear()
-    named = getattr(estimator, "propensity_features", None)
-    return isinstance(estimator, Naive) or (along and (named is None or not len(named)))
