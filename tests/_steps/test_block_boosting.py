@@ -250,7 +250,7 @@ def test_the_trees_are_those_of_xgboost_in_memory(client, problem, weighted):
     own = np.ones(N) if weights is None else weights / weights[~mask].mean()
     share = float(np.float32(np.average(s[~mask], weights=own[~mask])))
     data = xgboost.QuantileDMatrix(codes[~mask], s[~mask], weight=own[~mask], max_bin=256)
-    booster = xgboost.train({**_settings(4, share, 5), "nthread": 1}, data, num_boost_round=80)
+    booster = xgboost.train({**_settings(4, share, 5), "nthread": 1}, data, num_boost_round=150)
     expected = booster.predict(xgboost.DMatrix(codes), output_margin=True)
     np.testing.assert_allclose(found.of_rows(X), expected, atol=2e-4)
     assert np.std(expected) > 0.3
@@ -319,7 +319,7 @@ def test_columns_of_e_alone_may_be_named(client, problem, tmp_path):
 def test_a_model_from_a_cluster_comes_back_to_the_bit_without_xgboost(fitted, problem, tmp_path):
     X, _, _ = problem
     save(fitted, tmp_path / "m.propense")
-    assert (tmp_path / "m.propense").stat().st_size < 500_000
+    assert (tmp_path / "m.propense").stat().st_size < 1_000_000
     again = load(tmp_path / "m.propense")
     assert again.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
     assert again.diagnosis_ == fitted.diagnosis_

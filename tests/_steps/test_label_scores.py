@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
@@ -24,7 +25,7 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import to_host
 from propense._solvers import newton
 from propense._steps import label_scores
-from propense._steps.label_learners import LabelLearner, auto_learners, given_learners, learnable
+from propense._steps.label_learners import BOOSTED, TREES, LabelLearner, auto_learners, given_learners, learnable
 from propense._steps.label_scores import fit_label_score
 from propense._steps.pair_curve import PairSettings, fit_pair_curve
 
@@ -57,6 +58,20 @@ def log_odds(model, X):
     return chances[:, 1] - chances[:, 0]
 
 
+class Coin(GaussianNB):
+    """Knows nothing: its log-odds are noise, the same for the same row."""
+
+    def log_odds(self, X):
+        return np.sin(1e5 * np.asarray(X).sum(axis=1))
+
+    def predict_log_proba(self, X):
+        z = self.log_odds(X)
+        return np.column_stack([-np.logaddexp(0, z), -np.logaddexp(0, -z)])
+
+    def predict_proba(self, X):
+        return np.exp(self.predict_log_proba(X))
+
+
 class Memory(KNeighborsClassifier):
     """Remembers every row of fit."""
 
@@ -72,19 +87,63 @@ def test_a_learner_that_remembers_every_row_does_not_know_a_row_of_its_own(rng):
     assert found.learned["Memory"] == pytest.approx(roc_auc_score(s, found.t), abs=1e-12)
 
 
-def test_scores_are_the_mean_of_log_odds_of_the_same_spread(problem, rng):
+def stack_by_hand(scores, s, pull=100.0):
+    """Weights, none below 0, of scores of spread 1: the least logistic loss with a penalty on their differences."""
+
+    def loss(at):
+        weights, z = at[:-1], scores @ at[:-1] + at[-1]
+        return np.logaddexp(0, z).sum() - z[s].sum() + pull / 2 * ((weights - weights.mean()) ** 2).sum()
+
+    count = scores.shape[1]
+    bounds = [(0, None)] * count + [(None, None)]
+    found = minimize(loss, np.append(np.full(count, 0.5), 0.0), bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-9})
+    return found.x[:-1]
+
+
+def test_scores_are_log_odds_of_the_same_spread_with_weights_that_predict_the_labels(problem, rng):
     X, s = problem
-    found = score(X, s, given_learners([GaussianNB(), LogisticRegression()]))
+    kinds = (GaussianNB, LogisticRegression, Coin)
+    found = score(X, s, given_learners([each() for each in kinds]))
     Z, fresh = StandardScaler().fit_transform(X), rng.normal(size=(50, 3))
-    ours, new = np.zeros(len(s)), np.zeros(50)
-    for make in (GaussianNB, LogisticRegression):
+    rows, ours, new = StandardScaler().fit(X).transform(fresh), [], []
+    for make in kinds:
         out, models = by_hand(Z, s, make)
-        rows = StandardScaler().fit(X).transform(fresh)
-        ours += (out - out.mean()) / out.std()
-        new += (np.mean([log_odds(each, rows) for each in models], axis=0) - out.mean()) / out.std()
+        ours.append((out - out.mean()) / out.std())
+        new.append((np.mean([log_odds(each, rows) for each in models], axis=0) - out.mean()) / out.std())
         assert found.learned[make.__name__] == pytest.approx(roc_auc_score(s, out), abs=1e-12)
-    np.testing.assert_allclose(found.t, ours / ours.std(), atol=1e-9)
-    np.testing.assert_allclose(found.score.of(as_design(fresh)), new / ours.std(), atol=1e-9)
+    weights = stack_by_hand(np.column_stack(ours), s)
+    spread = (weights @ ours).std()
+    np.testing.assert_allclose(found.t, weights @ ours / spread, atol=1e-4)
+    np.testing.assert_allclose(found.score.of(as_design(fresh)), weights @ new / spread, atol=1e-4)
+
+
+def test_many_rows_leave_out_a_learner_that_knows_nothing_and_few_do_not(rng):
+    shared = []
+    for n in (150, 20_000):
+        X = rng.normal(size=(n, 3))
+        s = rng.random(n) < 1 / (1 + np.exp(1 - 2 * X[:, 0]))
+        found = score(X, s, given_learners([LogisticRegression(), Coin()]))
+        shared.append(np.corrcoef(found.t, Coin().log_odds(StandardScaler().fit_transform(X)))[0, 1])
+    assert shared[0] > 0.3
+    assert shared[1] < 0.05
+
+
+def test_a_learner_that_expects_the_opposite_gets_no_weight(rng):
+    X = rng.normal(size=(3000, 2))
+    s = rng.random(3000) < 1 / (1 + np.exp(1 - 2 * X[:, 0] - X[:, 1]))
+
+    class Backwards(GaussianNB):
+        """Learns from the second column alone, and takes labels for their absence."""
+
+        def fit(self, X, y, sample_weight=None):
+            return super().fit(X[:, 1:], ~np.asarray(y, dtype=bool), sample_weight)
+
+        def predict_log_proba(self, X):
+            return super().predict_log_proba(X[:, 1:])
+
+    both = score(X, s, given_learners([LogisticRegression(), Backwards()]))
+    assert both.score.weights[1] == 0.0
+    assert both.score.weights[0] > 0.0
 
 
 def test_our_logistic_regression_is_scikit_learns(problem):
@@ -205,13 +264,23 @@ def test_leaves_of_small_tables_are_half_as_large(rng, n, labels, count):
     assert len(auto_learners(replace(sample, design=as_design(sp.csr_array(X))), 0)) == 1
 
 
-@pytest.mark.parametrize(("n", "leaf", "rows"), [(900, 10, None), (10_000, 34, None), (12_000, 24, 5000)])
-def test_leaves_grow_with_the_root_of_the_rows_and_trees_of_many_rows_get_samples(n, leaf, rows):
+@pytest.mark.parametrize(("n", "leaf"), [(900, 10), (10_000, 34)])
+def test_leaves_of_extra_trees_grow_with_the_root_of_the_rows(n, leaf):
     sample = Sample(as_design(np.zeros((n, 2))), np.arange(n) < 40, None, None)
     _, boosted, trees, _ = auto_learners(sample, 7)
-    options = trees.classifier.get_params()
-    assert (options["min_samples_leaf"], options["bootstrap"], options["max_samples"]) == (leaf, rows is not None, rows)
-    assert boosted.classifier.random_state == options["random_state"] == 7
+    assert trees.classifier.min_samples_leaf == leaf
+    assert boosted.classifier.random_state == trees.classifier.random_state == 7
+
+
+def test_many_rows_get_larger_boosted_trees_and_no_extra_trees():
+    found = []
+    for n in (10_000, 10_001):
+        sample = Sample(as_design(np.zeros((n, 2))), np.arange(n) < 40, None, None)
+        found.append({each.name: each.classifier for each in auto_learners(sample, 0)})
+    few, many = found
+    assert few.keys() - many.keys() == {TREES}
+    assert many[BOOSTED].max_leaf_nodes > few[BOOSTED].max_leaf_nodes
+    assert many[BOOSTED].max_iter > few[BOOSTED].max_iter
 
 
 def blocks(X):

@@ -16,9 +16,11 @@ from propense._steps.folds import Folds, is_small
 
 __all__ = [
     "BOOSTED",
+    "LEAF_ROWS",
     "LINEAR",
     "LOGISTIC",
     "PAIR",
+    "RATE",
     "TREES",
     "LabelLearner",
     "auto_learners",
@@ -35,10 +37,12 @@ LOGISTIC, LINEAR, BOOSTED, TREES, PAIR = (
     "extra trees",
     "linear pair",
 )
-# A leaf of an extra tree has at least √n/3 rows. Of more than twice these rows, each tree gets a sample of so many.
-_LEAF, _TREE_ROWS = 3.0, 5000
-# A leaf of a boosted tree has at least so many rows, and half as many of a small table.
-_LEAF_ROWS = 20
+# A leaf of an extra tree has at least √n/3 rows.
+_LEAF = 3.0
+# Of more rows than these, larger boosted trees learn more, and extra trees add nothing.
+_MANY_ROWS = 10_000
+# What each boosted tree adds, and the fewest rows of its leaves; half as many in a small table.
+RATE, LEAF_ROWS = 0.1, 20
 # Of more rows than these, boosting draws so many to find its bins.
 _BINNED_ROWS = 200_000
 
@@ -88,31 +92,23 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
 
         booster = LabelLearner(BOOSTED, plain=True, booster=BlockBooster(seed))
         return [LabelLearner(LOGISTIC), booster, LabelLearner(LINEAR, ridge=1.0)]
+    many = n > _MANY_ROWS
     boosted = HistGradientBoostingClassifier(
-        max_iter=80,
-        max_leaf_nodes=8,
-        learning_rate=0.05,
-        min_samples_leaf=_LEAF_ROWS // 2 if _is_small(sample) else _LEAF_ROWS,
+        max_iter=150 if many else 100,
+        max_leaf_nodes=31 if many else 15,
+        learning_rate=RATE,
+        min_samples_leaf=LEAF_ROWS // 2 if _is_small(sample) else LEAF_ROWS,
         l2_regularization=5.0,
         max_features=0.3,
         early_stopping=False,
         categorical_features=None if levels is None else np.flatnonzero(levels),
         random_state=seed,
     )
-    # Every fold leaves at least half of the rows to fit.
-    large = n > 2 * _TREE_ROWS
-    leaf = math.ceil(math.sqrt(_TREE_ROWS if large else n) / _LEAF)
-    trees = ExtraTreesClassifier(
-        100,
-        min_samples_leaf=leaf,
-        bootstrap=large,
-        max_samples=_TREE_ROWS if large else None,
-        random_state=seed,
-    )
+    trees = ExtraTreesClassifier(100, min_samples_leaf=math.ceil(math.sqrt(n) / _LEAF), random_state=seed)
     return [
         LabelLearner(LOGISTIC),
         LabelLearner(BOOSTED, boosted, plain=True),
-        LabelLearner(TREES, trees, plain=True),
+        *([] if many else [LabelLearner(TREES, trees, plain=True)]),
         LabelLearner(LINEAR, ridge=1.0),
     ]
 

@@ -1,7 +1,7 @@
-"""One score per row of how likely a label is: learners fitted to the labels fold by fold, their log-odds averaged.
+"""One score per row of how likely a label is: learners fitted to the labels fold by fold, their log-odds added up.
 
-A row of fit is scored by models that have not seen it; a new row by the mean of all of them. Equal weights rank the
-positives no worse than weights that fit the labels best, which also reward whoever learns e, and y is what is wanted.
+A row of fit is scored by models that have not seen it; a new row by the mean of all of them. The learners have the
+weights that predict the labels best, held close to equal ones where rows are few.
 """
 
 import math
@@ -21,7 +21,7 @@ from propense._designs import Design, Predictor, as_design, column_scales
 from propense._designs.threads import map_in_threads, one_blas_thread, one_openmp_thread
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
+from propense._maths.arrays import Index, Rows, Vector, as_float, library_of, namespace
 from propense._maths.double_logistic import label_log_odds
 from propense._maths.logistic import logistic_loss
 from propense._steps.folds import Folds, split_rows
@@ -35,6 +35,9 @@ __all__ = ["LabelScore", "Member", "ScoredRows", "fit_label_score"]
 
 # How many standard errors better is clearly better.
 _CLEARLY = 2.0
+# The penalty that holds the weights of learners together. `benchmarks/label_learners.py --large` chose it: a third and
+# three times as much rank nearly as well.
+_EVEN = 100.0
 
 # Fewer rows than these are scored sooner than threads start.
 _THREADED_ROWS = 1000
@@ -64,7 +67,7 @@ class LabelScore:
     ----------
     members : tuple of Member
     weights : ndarray of shape (n_members,)
-        What brings every member's log-odds to the same spread over the rows of fit.
+        What its log-odds count; 0 if it adds nothing to the others.
     constant : float
         Makes the mean score of the rows of fit 0.
     preparation : Preparation or None
@@ -229,14 +232,14 @@ def _fit_members(
 
 
 def _is_refuted(sample: Sample, members: list[Member], raw: list[Any], labels: Any) -> bool:
-    """Whether the learners together predict labels they have not seen better than the pair, the last member, does.
+    """Whether the mean of the learners predicts labels it has not seen better than the pair, the last member, does.
 
     `labels` are the pair's log-odds of a label. A pair also looks strong where its linear y is wrong and e makes up for
     it; what it says of the labels is then worse than what the learners say.
     """
-    others = [place for place, member in enumerate(members) if member.name not in (LINEAR, PAIR)]
-    together = _combine(sample, [members[place] for place in others], [raw[place] for place in others])[2]
-    return sample.mean(_label_loss(sample, labels)) > sample.mean(_label_loss(sample, together))
+    others = [score for member, score in zip(members, raw, strict=True) if member.name not in (LINEAR, PAIR)]
+    scaled, _, _ = _scale(sample, others)
+    return sample.mean(_label_loss(sample, labels)) > sample.mean(_label_loss(sample, sum(scaled[1:], scaled[0])))
 
 
 def _choose(
@@ -271,21 +274,56 @@ def _label_loss(sample: Sample, score: Any) -> Any:
 
 
 def _combine(sample: Sample, members: Sequence[Member], raw: Sequence[Any]) -> tuple[Vector, float, Any]:
-    """Weights that give the members the same spread, the constant, and the score of the rows: mean 0, spread 1.
+    """The members' weights, the constant, and the score of the rows: mean 0, spread 1.
 
     A linear pair counts as much as all others together.
     """
-    means = [sample.mean(each) for each in raw]
-    spreads = [math.sqrt(sample.mean((each - mean) ** 2)) for each, mean in zip(raw, means, strict=True)]
-    others = max(sum(member.name != PAIR for member in members), 1)
-    # A learner that gives every row the same log-odds says nothing.
-    weights = np.array([1.0 / spread if spread > 1e-9 else 0.0 for spread in spreads])
-    weights *= [others if member.name == PAIR else 1.0 for member in members]
+    scaled, means, weights = _scale(sample, raw)
+    others = [place for place, member in enumerate(members) if member.name != PAIR and weights[place] > 0.0]
+    if len(others) > 1:
+        weights[others] *= _stack(sample, [scaled[place] for place in others])
+    if others and len(others) < np.count_nonzero(weights):
+        together = sum(weights[place] * (raw[place] - means[place]) for place in others)
+        weights[others] /= max(math.sqrt(sample.mean(together**2)), 1e-9)
     total = sum(weight * (each - mean) for weight, each, mean in zip(weights, raw, means, strict=True))
     spread = math.sqrt(sample.mean(total**2))
     scale = 1.0 / spread if spread > 1e-9 else 0.0
     weights = weights * scale
-    return weights, -float(weights @ np.array(means)), sample.design.hold(total * scale)
+    return weights, -float(weights @ means), sample.design.hold(total * scale)
+
+
+def _scale(sample: Sample, raw: Sequence[Any]) -> tuple[list[Any], Vector, Vector]:
+    """Log-odds with mean 0 and spread 1, their means, and what they were multiplied by."""
+    means = np.array([sample.mean(each) for each in raw])
+    spreads = [math.sqrt(sample.mean((each - mean) ** 2)) for each, mean in zip(raw, means, strict=True)]
+    # A learner that gives every row the same log-odds says nothing.
+    weights = np.array([1.0 / spread if spread > 1e-9 else 0.0 for spread in spreads])
+    return [weight * (each - mean) for weight, each, mean in zip(weights, raw, means, strict=True)], means, weights
+
+
+def _stack(sample: Sample, scores: list[Any]) -> Vector:
+    """The weights of scores, none below 0, that predict the labels best; a penalty holds them together."""
+    kept = list(range(len(scores)))
+    while len(kept) > 1:
+        # The first direction is the sum of the scores, the others are differences.
+        directions = np.linalg.qr(np.column_stack([np.ones(len(kept)), np.eye(len(kept))[:, 1:]]))[0]
+        columns = [sum(w * scores[k] for w, k in zip(way, kept, strict=True)) for way in directions.T]
+        along = as_design(_beside(columns))
+        ridge = np.append(1e-3, np.full(len(kept) - 1, _EVEN))
+        found = directions @ fit_logistic(along, sample.labelled, sample.weights, ridge=ridge).coef[1:]
+        if (found > 0.0).all():
+            return np.bincount(kept, found, minlength=len(scores))
+        # The worst one leaves.
+        kept.remove(kept[int(found.argmin())])
+    weights = np.zeros(len(scores))
+    weights[kept] = 1.0
+    return weights
+
+
+def _beside(columns: list[Any]) -> Any:
+    """A matrix of columns, wherever they are; of blocks, with all columns in each."""
+    matrix = namespace(columns[0]).stack(columns, 1)
+    return matrix.rechunk({1: len(columns)}) if library_of(matrix) == "dask" else matrix
 
 
 def _both(design: Design, columns: Index | None, preparation: Preparation | None) -> tuple[Design, Design]:
