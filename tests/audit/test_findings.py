@@ -154,6 +154,23 @@ def test_intervals_hold_the_truth_whatever_the_model(model):
     assert (np.mean(held, axis=0) > 0.9).all()
 
 
+@pytest.mark.parametrize("wrong", [0.005, 0.02])
+def test_intervals_hold_the_truth_where_the_model_is_nearly_perfect(wrong):
+    rng, held = np.random.default_rng(4), []
+    for seed in range(150):
+        said = rng.random(2000) < 0.2
+        positive = said ^ (rng.random(2000) < wrong)
+        chances = np.where(said, 0.999, 0.001)
+        drawn = draw(chances, 50, labelled=np.zeros(2000), random_state=seed)
+        found = read(Audit(drawn, positive[drawn.rows].astype(float)), chances, labelled=np.zeros(2000))
+        first, list_ = found.at([200])[0], np.argsort(-chances, kind="stable")[:200]
+        truth = positive.mean(), positive[list_].sum() / positive.sum()
+        held.append(
+            [each.low <= t <= each.high for each, t in zip((found.positives, first.recall), truth, strict=True)]
+        )
+    assert (np.mean(held, axis=0) > 0.93).all()
+
+
 def test_advice_gives_the_width_that_more_verdicts_have():
     rng = np.random.default_rng(0)
     chances = rng.random(5000) ** 3

@@ -101,6 +101,52 @@ def test_verdicts_that_are_all_alike_still_have_an_interval(verdict):
     assert 0.03 < found.positives.high - found.positives.low < 0.15
 
 
+def test_labels_do_not_hide_that_verdicts_are_few():
+    rng = np.random.default_rng(5)
+    chances, labelled = rng.random(1000) * 0.3, rng.random(1000) < 0.15
+    drawn = draw(chances, 5, labelled=labelled, random_state=0)
+    plain, weighted = (
+        read(Audit(drawn, np.zeros(5)), chances, labelled=labelled, sample_weight=weight)
+        for weight in (None, np.ones(1000))
+    )
+    # No verdict is positive: of the unlabelled rows, up to four in ten may be.
+    assert weighted.hidden.high == pytest.approx(plain.hidden.high, rel=0.1)
+    assert weighted.positives.high == pytest.approx(plain.positives.high, rel=0.1)
+    assert weighted.label_frequency.low == pytest.approx(plain.label_frequency.low, rel=0.1)
+
+
+def test_a_list_none_of_which_was_checked_is_said_to_be_unknown():
+    drawn = Draw(np.array([500, 501, 502]), np.zeros(3, dtype=np.intp), np.array([900]))
+    found = read(
+        Audit(drawn, np.array([1.0, 0.0, 1.0])),
+        np.linspace(1, 0, 900),
+        labelled=np.zeros(900),
+        sample_weight=np.ones(900),
+    )
+    first = found.at([10])[0]
+    for each in (first.precision, first.recall):
+        assert np.isnan(each.estimate)
+        assert (each.low, each.high) == (0.0, 1.0)
+
+
+def test_intervals_hold_the_truth_where_positives_are_rare():
+    rng, held = np.random.default_rng(6), []
+    for seed in range(150):
+        chances = rng.random(1500) ** 8
+        positive = rng.random(1500) < 0.1 * chances
+        labelled = positive & (rng.random(1500) < 0.3)
+        drawn = draw(chances, 100, labelled=labelled, random_state=seed)
+        found = read(
+            Audit(drawn, positive[drawn.rows].astype(float)), chances, labelled=labelled, sample_weight=np.ones(1500)
+        )
+        first, list_ = found.at([50])[0], np.argsort(-np.where(labelled, -1, chances), kind="stable")[:50]
+        hidden = (positive & ~labelled).sum()
+        truth = positive.mean(), labelled.sum() / positive.sum(), positive[list_].sum() / max(hidden, 1)
+        shares = found.positives, found.label_frequency, first.recall
+        held.append([each.low - 1e-9 <= t <= each.high + 1e-9 for each, t in zip(shares, truth, strict=True)])
+    assert (np.mean(held, axis=0) > 0.92).all()
+
+
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [

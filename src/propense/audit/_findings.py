@@ -12,8 +12,8 @@ from scipy.special import ndtri
 
 from propense._maths.arrays import Index, Vector
 from propense.audit._draw import Draw, list_order, read_chances, read_mask
-from propense.audit._part import Part, join, ratio_interval, smooth_rates, total_interval
-from propense.audit._survey import Weighted, read_weighted
+from propense.audit._part import Ends, Part, join, ratio_interval, smooth_rates, total_interval
+from propense.audit._survey import Population, Weighted, read_weighted
 from propense.errors import InvalidInput, InvalidOption
 from propense.inference import Interval
 
@@ -190,23 +190,22 @@ class Findings:
 
     @cached_property
     def hidden(self) -> Interval:
-        if self.survey is not None:
-            return self._of_population(~self.labelled, ~self.labelled, of_positives=False)
+        if self._population is not None:
+            return self._population.share(~self.labelled)
         return _scaled(total_interval(self._part(~self.labelled), self._z, self.factor), 1.0 / (~self.labelled).sum())
 
     @cached_property
     def positives(self) -> Interval:
-        everyone = np.ones(len(self.labelled), dtype=bool)
-        if self.survey is not None:
-            return self._of_population(everyone, everyone, of_positives=False)
+        if self._population is not None:
+            return self._population.positives()
         rest, rows = self.hidden, len(self.labelled)
         return Interval(*(float((self.labelled.sum() + (~self.labelled).sum() * x) / rows) for x in _ends(rest)))
 
     @cached_property
     def label_frequency(self) -> Interval:
         found = self.positives
-        if self.survey is not None:
-            return self._of_population(self.labelled, np.ones(len(self.labelled), dtype=bool), of_positives=True)
+        if self._population is not None:
+            return self._population.label_frequency()
         share = self.labelled.mean()
         return Interval(*(float(share / x) if x > 0 else 1.0 for x in (found.estimate, found.high, found.low)))
 
@@ -255,8 +254,10 @@ class Findings:
         return out
 
     @cached_property
-    def _tuned(self) -> tuple[float, float]:
+    def _tuned(self) -> tuple[float, float, float]:
         """λ, which makes the variance of the difference estimator least, and what it leaves of the variance.
+
+        The third number, times the variance of h, is what it takes off.
 
         As in prediction-powered inference, λ is kept from 0 to 1. If h is worthless, it is near 0.
         """
@@ -274,10 +275,11 @@ class Findings:
             verdicts += float(use @ (y * y))
             spare += float((n - 1.0)[n > 1].sum())
         if min(chances, verdicts) <= 0.0 or spare < 1.0:
-            return 0.0, 1.0
-        weight = min(max(both / chances, 0.0), 1.0)
+            return 0.0, 1.0, 0.0
+        slope = both / chances
+        weight = min(max(slope, 0.0), 1.0)
         left = (verdicts - 2.0 * weight * both + weight**2 * chances) / verdicts
-        return weight, min(left * (spare + 1.0) / spare, 1.0)
+        return weight, min(left * (spare + 1.0) / spare, 1.0), 2.0 * weight * slope - weight**2
 
     @property
     def factor(self) -> float:
@@ -304,25 +306,35 @@ class Findings:
             return None
         rate, near = smooth_rates(*_sums(draw.stratum[answered], strata, audit.verdict[answered]))
         among = rows[order]
-        size, mean = _sums(stratum[among], strata, self.chances[order[among]])
+        h = self.chances[order[among]]
+        size, mean, square = _sums(stratum[among], strata, h, h**2)
         verdict, chance = audit.verdict[inside], self.chances[draw.rows[inside]]
         checked, positive, sampled = _sums(draw.stratum[inside], strata, verdict, chance)
         # A cell without a verdict joins the nearest one that has some.
         has, filled = np.flatnonzero(checked), np.flatnonzero(size)
         cell = np.abs(filled[:, np.newaxis] - has).argmin(axis=1)
-        _, total, mean, rates = _sums(cell, len(has), *(x[filled] for x in (size, mean, rate * size)))
+        _, total, mean, square, rates = _sums(cell, len(has), *(x[filled] for x in (size, mean, square, rate * size)))
         checked, positive, sampled = checked[has], positive[has], sampled[has]
         unseen = (1.0 - checked / total) / (1.0 - np.maximum(1.0 / near[has] - 1.0 / checked.sum(), 0.0))
-        ahead = self._tuned[0] * (mean / total - sampled / checked)
+        weight, _, gain = self._tuned
+        ahead = weight * (mean / total - sampled / checked)
+        # Not more than h varies in the cell: where it does not, verdicts elsewhere say nothing of what it misses.
+        explained = gain * np.maximum(square / total - (mean / total) ** 2, 0.0)
         known = self.known[rows & ~self.labelled]
         before = self.known[draw.known][rows[draw.known]]
         least, most = float((known == 1).sum()), float(len(known) - (known == 0).sum())
-        return Part(total, checked, positive, ahead, unseen, rates / total, float((before == 1).sum()), least, most)
+        offset = float((before == 1).sum())
+        return Part(total, checked, positive, ahead, unseen, rates / total, explained, offset, least, most)
 
     @cached_property
-    def _values(self) -> Vector:
-        """For each row a value whose mean over draws is 1 if it is positive, else 0, for sums over a survey."""
-        out = self.labelled.astype(float)
+    def _population(self) -> Population | None:
+        """The population that the rows stand for, if they are a survey's sample.
+
+        The value of a row is such that its mean over draws is 1 if it is positive, else 0.
+        """
+        if self.survey is None:
+            return None
+        out, stands_for = self.labelled.astype(float), np.zeros(len(self.labelled))
         answered = [int(np.isfinite(each.verdict).sum()) for each in self.audits]
         for audit, (order, stratum), verdicts in zip(self.audits, self._strata, answered, strict=True):
             if not verdicts:
@@ -339,14 +351,8 @@ class Findings:
             values[rows] += weight[of_rows] * (y - self._tuned[0] * self.chances[rows])
             values[audit.draw.known] = self.known[audit.draw.known]
             out += verdicts / sum(answered) * values
-        return out
-
-    def _of_population(self, inside: Mask, among: Mask, *, of_positives: bool) -> Interval:
-        """The share of the rows of `among`, or of the positives among them, that are positive and `inside`."""
-        assert self.survey is not None
-        below = self._values * among if of_positives else among.astype(float)
-        checked = np.isfinite(self.known) & (among if of_positives else inside)
-        return self.survey.ratio(self._values * inside, below, checked, self.confidence)
+            stands_for[rows] += verdicts / sum(answered) * weight[of_rows]
+        return Population(self.survey, out, self.labelled, self.known, stands_for, self.confidence)
 
     def _of_list(self, length: int) -> ListFinding:
         rest = int((~self.labelled).sum())
@@ -356,11 +362,9 @@ class Findings:
         inside[self._list[:length]] = True
         outside = ~inside & ~self.labelled
         checked = int(np.isfinite(self.known[inside]).sum())
-        if self.survey is not None:
-            precision = self._of_population(inside, inside, of_positives=False)
-            return ListFinding(
-                length, checked, precision, self._of_population(inside, ~self.labelled, of_positives=True)
-            )
+        if self._population is not None:
+            of_list = self._population.share(inside, capped=True), self._population.recall(inside)
+            return ListFinding(length, checked, *of_list)
         try:
             part = self._part(inside)
         except _NothingChecked:
@@ -384,9 +388,9 @@ def _sums(groups: Index, count: int, *values: Vector) -> list[Vector]:
     return [np.bincount(groups, each, count).astype(float) for each in (np.ones(len(groups)), *values)]
 
 
-def _scaled(found: tuple[float, float, float], scale: float) -> Interval:
+def _scaled(found: Ends, scale: float) -> Interval:
     return Interval(*(float(each * scale) for each in found))
 
 
-def _ends(found: Interval) -> tuple[float, float, float]:
+def _ends(found: Interval) -> Ends:
     return found.estimate, found.low, found.high

@@ -9,6 +9,8 @@ The interval holds the totals T that the verdicts do not refute: those with (est
 variance that the estimate would have if T were true. With one cell that is Wilson's interval. V(T) takes the rates of
 positives in the cells, smoothed along the list, all moved by the same step in log-odds so that they add up to T.
 Unlike an interval of the estimate's own standard error, it holds its level with few verdicts, or with all alike.
+What h takes off V(T) in a cell is at most what h varies there: a few verdicts that agree with h in one cell do not
+make h right in all others.
 """
 
 import math
@@ -21,7 +23,10 @@ from scipy.optimize import brentq
 from propense._maths.arrays import Vector
 from propense._maths.logistic import sigmoid
 
-__all__ = ["Part", "join", "ratio_interval", "smooth_rates", "total_interval"]
+__all__ = ["Ends", "Part", "join", "ratio_interval", "share_interval", "smooth_rates", "total_interval"]
+
+# An estimate and the ends of its interval.
+Ends = tuple[float, float, float]
 
 # Steps in log-odds beyond this bring every rate as close to 0 or 1 as matters. At twice as much, rates round to 1.
 _FAR = 20.0
@@ -48,6 +53,8 @@ class Part:
         rests on fewer verdicts than the part has, with which rates seem to differ more between cells than they do.
     rate : ndarray of shape (n_cells,)
         The smoothed rate of positives, above 0 and below 1.
+    explained : ndarray of shape (n_cells,)
+        What h takes off the variance of one verdict: at most what h itself varies in the cell.
     offset : float
         Positives that are known, with the weight of the draws that came later.
     least, most : float
@@ -60,6 +67,7 @@ class Part:
     ahead: Vector
     unseen: Vector
     rate: Vector
+    explained: Vector
     offset: float
     least: float
     most: float
@@ -78,10 +86,12 @@ class Part:
         """The total if the rates are moved."""
         return self.offset + float(self.stands_for @ self.moved(step))
 
-    def variance(self, step: float) -> float:
-        """The variance of the estimate if the rates are moved."""
+    def variance(self, step: float, factor: float) -> float:
+        """The variance of the estimate if the rates are moved; h leaves at least this factor of it in each cell."""
         rate = self.moved(step)
-        return float((self.stands_for**2 * rate * (1.0 - rate) * self.unseen / self.checked).sum())
+        of_verdict = rate * (1.0 - rate)
+        left = np.maximum(of_verdict - self.explained, factor * of_verdict)
+        return float((self.stands_for**2 * left * self.unseen / self.checked).sum())
 
 
 def join(parts: Sequence[Part], shares: Sequence[float]) -> Part:
@@ -94,6 +104,7 @@ def join(parts: Sequence[Part], shares: Sequence[float]) -> Part:
         np.concatenate([each.ahead for each in parts]),
         np.concatenate([each.unseen for each in parts]),
         np.concatenate([each.rate for each in parts]),
+        np.concatenate([each.explained for each in parts]),
         sum(share * each.offset for share, each in of),
         max(each.least for each in parts),
         min(each.most for each in parts),
@@ -110,12 +121,12 @@ def smooth_rates(checked: Vector, positive: Vector) -> tuple[Vector, Vector]:
     return np.asarray((found[last] - found[first] + _MORE * overall) / near), near
 
 
-def total_interval(part: Part, z: float, factor: float) -> tuple[float, float, float]:
+def total_interval(part: Part, z: float, factor: float) -> Ends:
     """The number of positives in a part, and the ends of its interval; `factor` is what h leaves of the variance."""
     estimate = part.total()
 
     def excess(step: float, side: float) -> float:
-        return estimate - part.at(step) - side * z * math.sqrt(factor * part.variance(step))
+        return estimate - part.at(step) - side * z * math.sqrt(part.variance(step, factor))
 
     low, high = part.least, part.most
     if (part.positive > 0).any() and excess(-_FAR, 1.0) > 0 > excess(_FAR, 1.0):
@@ -127,13 +138,22 @@ def total_interval(part: Part, z: float, factor: float) -> tuple[float, float, f
     return estimate, min(low, estimate), max(high, estimate)
 
 
-def ratio_interval(inside: Part, outside: Part, z: float, factor: float) -> tuple[float, float, float]:
-    """The share of two parts' positives that are inside the first, with its interval; NaN and 0 to 1 if none is found.
+def ratio_interval(inside: Part, outside: Part, z: float, factor: float) -> Ends:
+    """The share of two parts' positives that are inside the first; NaN and 0 to 1 if none is found."""
+    found, low, high = share_interval(*(total_interval(part, z, factor) for part in (inside, outside)))
+    if math.isnan(found):
+        return found, low, high
+    # What is known for certain.
+    return found, max(low, _part_of(inside.least, outside.most)), min(high, _part_of(inside.most, outside.least))
+
+
+def share_interval(inside: Ends, outside: Ends) -> Ends:
+    """The share of the first of two numbers in their sum, from their estimates and ends; NaN and 0 to 1 if both are 0.
 
     A share r is not refuted if 0 is within the interval of (1 − r)·A − r·B, for the estimates A and B. Its ends are as
     far away as those of A and B are, added like independent errors (Zou and Donner, 2008).
     """
-    (a, a_low, a_high), (b, b_low, b_high) = (total_interval(part, z, factor) for part in (inside, outside))
+    (a, a_low, a_high), (b, b_low, b_high) = inside, outside
     if a + b <= 0.0:
         return math.nan, 0.0, 1.0
 
@@ -148,8 +168,7 @@ def ratio_interval(inside: Part, outside: Part, z: float, factor: float) -> tupl
         low = brentq(low_end, 0.0, found) if low_end(found) < 0.0 else found
     if high_end(1.0) < 0.0:
         high = brentq(high_end, found, 1.0) if high_end(found) > 0.0 else found
-    # What is known for certain.
-    return found, max(low, _part_of(inside.least, outside.most)), min(high, _part_of(inside.most, outside.least))
+    return found, low, high
 
 
 def _part_of(a: float, b: float) -> float:

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from propense._maths.arrays import Vector
+from propense.audit._part import Ends, share_interval
 from propense.errors import InvalidWeights
 from propense.inference import Interval
 from propense.inference._survey import Survey, read_survey
 
-__all__ = ["Weighted", "read_weighted"]
+__all__ = ["Population", "Weighted", "read_weighted"]
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -23,26 +26,109 @@ class Weighted:
     weight: Vector
     survey: Survey
 
-    def ratio(self, above: Vector, below: Vector, checked: NDArray[np.bool_], confidence: float) -> Interval:
-        """The population's ratio of two sums, a share, with its interval; `checked` are the verdicts it rests on.
+    def ratio(
+        self, above: Vector, below: Vector, stands_for: Vector, confidence: float, *, capped: bool = False
+    ) -> Interval:
+        """The population's ratio of two sums, a share, with its interval.
 
-        Wilson's interval, with as many verdicts as would give the linearised variance, and Student's t.
+        Wilson's interval, with as many verdicts as would give the linearised variance, and Student's t. `stands_for` is
+        how many rows each verdict stands for that the share rests on, 0 elsewhere; `capped` takes the verdicts for no
+        more than they are, also where they agree with the model so well that the variance is next to nothing.
         """
-        total = float(self.weight @ below)
-        if total <= 0.0 or not checked.any():
+        total, weights = float(self.weight @ below), self.weight * stands_for
+        if total <= 0.0 or not weights.any():
             return Interval(math.nan, 0.0, 1.0)
         share = float(self.weight @ above) / total
         moves = self.weight * (above - share * below) / total
         variance = float(self.survey.covariance(moves[:, np.newaxis])[0, 0])
         share = min(max(share, 0.0), 1.0)
-        weights = self.weight[checked]
+        size = float(weights.sum() ** 2 / (weights**2).sum())
         # If all verdicts are alike, nothing else tells how many they are worth.
-        alike = share in (0.0, 1.0) or variance <= 0.0
-        size = float(weights.sum() ** 2 / (weights**2).sum()) if alike else share * (1.0 - share) / variance
+        if share not in (0.0, 1.0) and variance > 0.0:
+            size = min(share * (1.0 - share) / variance, size if capped else math.inf)
         t = float(stdtrit(self.survey.degrees_of_freedom, 0.5 + confidence / 2))
         middle = (share + t**2 / (2 * size)) / (1 + t**2 / size)
         half = t / (1 + t**2 / size) * math.sqrt(share * (1 - share) / size + t**2 / (4 * size**2))
         return Interval(share, min(max(middle - half, 0.0), share), max(min(middle + half, 1.0), share))
+
+
+@dataclass(frozen=True)
+class Population:
+    """What verdicts on a survey's sample say about its population.
+
+    An interval is never narrower than what labels and verdicts leave open by themselves: where verdicts are few or all
+    alike, or agree with the model, the spread of the values does not show it.
+
+    Attributes
+    ----------
+    survey : Weighted
+    values : ndarray of shape (n_rows,)
+        An unbiased guess whether each row is positive, 1 or 0; single guesses may lie outside.
+    labelled : ndarray of bool of shape (n_rows,)
+    known : ndarray of shape (n_rows,)
+        The verdicts, NaN where there is none.
+    stands_for : ndarray of shape (n_rows,)
+        How many rows each verdict stands for, 0 without one.
+    confidence : float
+    """
+
+    survey: Weighted
+    values: Vector
+    labelled: Mask
+    known: Vector
+    stands_for: Vector
+    confidence: float
+
+    def share(self, rows: Mask, *, capped: bool = False) -> Interval:
+        """The share of some unlabelled rows that are positive."""
+        verdicts = self.stands_for * rows
+        found = self.survey.ratio(self.values * rows, rows.astype(float), verdicts, self.confidence, capped=capped)
+        # Verdicts that are all alike do not rule out that all rows are.
+        known = self.known[rows & np.isfinite(self.known)]
+        return Interval(found.estimate, found.low if known.any() else 0.0, 1.0 if known.all() else found.high)
+
+    def positives(self) -> Interval:
+        """The share of all rows that are positive."""
+        everyone = np.ones(len(self.values))
+        found = self.survey.ratio(self.values, everyone, self.stands_for, self.confidence)
+        labels = self.survey.ratio(self.labelled.astype(float), everyone, everyone, self.confidence)
+        rest = self.share(~self.labelled)
+        below, above = (
+            math.hypot(
+                (1.0 - labels.estimate) * (of_rest - rest.estimate),
+                (1.0 - rest.estimate) * (of_labels - labels.estimate),
+            )
+            for of_rest, of_labels in ((rest.low, labels.low), (rest.high, labels.high))
+        )
+        middle = found.estimate
+        return Interval(middle, min(found.low, max(middle - below, 0.0)), max(found.high, min(middle + above, 1.0)))
+
+    def label_frequency(self) -> Interval:
+        """The share of the positives that are labelled."""
+        labels = float(self.survey.weight @ self.labelled)
+        return self._of_positives(self.labelled, ~self.labelled, (labels, labels, labels), self.share(~self.labelled))
+
+    def recall(self, rows: Mask) -> Interval:
+        """The share of the hidden positives that are among some rows."""
+        rest = ~rows & ~self.labelled
+        if not rest.any():
+            return Interval(1.0, 1.0, 1.0)
+        one, other = self.share(rows, capped=True), self.share(rest, capped=True)
+        if math.isnan(one.estimate) or math.isnan(other.estimate):
+            return Interval(math.nan, 0.0, 1.0)
+        return self._of_positives(rows, rest, self._number(one, rows), other)
+
+    def _of_positives(self, rows: Mask, rest: Mask, number: Ends, share: Interval) -> Interval:
+        """The share of the positives that are among `rows`, of which there are so many, and not in the rest."""
+        both = rows | rest
+        found = self.survey.ratio(self.values * rows, self.values * both, self.stands_for * both, self.confidence)
+        _, low, high = share_interval(number, self._number(share, rest))
+        return Interval(found.estimate, min(found.low, low), max(found.high, high))
+
+    def _number(self, share: Interval, rows: Mask) -> Ends:
+        """A share of some rows as a number of members of the population."""
+        weight = float(self.survey.weight @ rows)
+        return share.estimate * weight, share.low * weight, share.high * weight
 
 
 def read_weighted(sample_weight: Any, strata: Any, clusters: Any, rows: int) -> Weighted | None:
