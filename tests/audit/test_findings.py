@@ -106,6 +106,26 @@ def test_a_list_none_of_which_was_checked_is_said_to_be_unknown():
     assert (first.precision.low, first.precision.high) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("weight", [None, np.ones(4000)], ids=["rows", "population"])
+def test_a_longer_list_has_no_fewer_positives(weight):
+    rng, lengths = np.random.default_rng(8), [1000, 50, 100, 200, 500]
+    chances = rng.random(4000) ** 4
+    positive = rng.random(4000) < 0.1 * chances
+    for seed in range(20):
+        drawn = draw(chances, 100, labelled=np.zeros(4000), random_state=seed)
+        verdict = positive[drawn.rows].astype(float)
+        found = read(Audit(drawn, verdict), chances, labelled=np.zeros(4000), sample_weight=weight).at(lengths)
+        assert [each.length for each in found] == lengths
+        found.sort(key=lambda each: each.length)
+        for name in ("estimate", "low", "high"):
+            recall = np.array([getattr(each.recall, name) for each in found])
+            number = np.array([getattr(each.precision, name) * each.length for each in found])
+            assert all((np.diff(each[np.isfinite(each)]) >= -1e-9).all() for each in (recall, number))
+        for each in found:
+            for share in (each.precision, each.recall):
+                assert not np.isfinite(share.estimate) or 0 <= share.low <= share.estimate <= share.high <= 1
+
+
 def test_rows_without_a_verdict_are_left_out():
     chances, labelled = np.linspace(1, 0, 1000), np.zeros(1000)
     drawn = draw(chances, 100, labelled=labelled, random_state=0)

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from propense._maths.arrays import Index, Vector
 from propense.audit._draw import Draw, list_order, read_chances, read_mask
+from propense.audit._lists import ListFinding, without_contradictions
 from propense.audit._part import Ends, Part, join, ratio_interval, smooth_rates, total_interval
 from propense.audit._survey import Population, Weighted, read_weighted
 from propense.errors import InvalidInput, InvalidOption
@@ -35,27 +36,6 @@ class Audit:
 
     draw: Draw
     verdict: Vector
-
-
-@dataclass(frozen=True)
-class ListFinding:
-    """How good the first rows of the list are.
-
-    Attributes
-    ----------
-    length : int
-    verdicts : int
-        How many of these rows were checked.
-    precision : Interval
-        The share of these rows that are positive. NaN, with what remains possible, if none was checked.
-    recall : Interval
-        The share of all hidden positives that are among these rows.
-    """
-
-    length: int
-    verdicts: int
-    precision: Interval
-    recall: Interval
 
 
 def read(
@@ -181,8 +161,8 @@ class Findings:
     survey: Weighted | None = None
 
     def at(self, lengths: Sequence[int]) -> list[ListFinding]:
-        """How good the list is at some lengths."""
-        return [self._of_list(length) for length in lengths]
+        """How good the list is at some lengths; a longer list never has fewer positives than a shorter one."""
+        return without_contradictions([self._of_list(length) for length in lengths])
 
     @property
     def verdicts(self) -> int:
@@ -191,7 +171,7 @@ class Findings:
     @cached_property
     def hidden(self) -> Interval:
         if self._population is not None:
-            return self._population.share(~self.labelled)
+            return self._population.hidden()
         return _scaled(total_interval(self._part(~self.labelled), self._z, self.factor), 1.0 / (~self.labelled).sum())
 
     @cached_property
@@ -352,6 +332,7 @@ class Findings:
             values[audit.draw.known] = self.known[audit.draw.known]
             out += verdicts / sum(answered) * values
             stands_for[rows] += verdicts / sum(answered) * weight[of_rows]
+            stands_for[audit.draw.known] += verdicts / sum(answered)
         return Population(self.survey, out, self.labelled, self.known, stands_for, self.confidence)
 
     def _of_list(self, length: int) -> ListFinding:
@@ -363,7 +344,7 @@ class Findings:
         outside = ~inside & ~self.labelled
         checked = int(np.isfinite(self.known[inside]).sum())
         if self._population is not None:
-            of_list = self._population.share(inside, capped=True), self._population.recall(inside)
+            of_list = self._population.precision(inside), self._population.recall(inside)
             return ListFinding(length, checked, *of_list)
         try:
             part = self._part(inside)

@@ -26,14 +26,11 @@ class Weighted:
     weight: Vector
     survey: Survey
 
-    def ratio(
-        self, above: Vector, below: Vector, stands_for: Vector, confidence: float, *, capped: bool = False
-    ) -> Interval:
+    def ratio(self, above: Vector, below: Vector, stands_for: Vector, confidence: float) -> Interval:
         """The population's ratio of two sums, a share, with its interval.
 
         Wilson's interval, with as many verdicts as would give the linearised variance, and Student's t. `stands_for` is
-        how many rows each verdict stands for that the share rests on, 0 elsewhere; `capped` takes the verdicts for no
-        more than they are, also where they agree with the model so well that the variance is next to nothing.
+        how many rows each verdict stands for that the share rests on, 0 elsewhere.
         """
         total, weights = float(self.weight @ below), self.weight * stands_for
         if total <= 0.0 or not weights.any():
@@ -42,10 +39,9 @@ class Weighted:
         moves = self.weight * (above - share * below) / total
         variance = float(self.survey.covariance(moves[:, np.newaxis])[0, 0])
         share = min(max(share, 0.0), 1.0)
-        size = float(weights.sum() ** 2 / (weights**2).sum())
         # If all verdicts are alike, nothing else tells how many they are worth.
-        if share not in (0.0, 1.0) and variance > 0.0:
-            size = min(share * (1.0 - share) / variance, size if capped else math.inf)
+        alike = share in (0.0, 1.0) or variance <= 0.0
+        size = float(weights.sum() ** 2 / (weights**2).sum()) if alike else share * (1.0 - share) / variance
         t = float(stdtrit(self.survey.degrees_of_freedom, 0.5 + confidence / 2))
         middle = (share + t**2 / (2 * size)) / (1 + t**2 / size)
         half = t / (1 + t**2 / size) * math.sqrt(share * (1 - share) / size + t**2 / (4 * size**2))
@@ -56,8 +52,9 @@ class Weighted:
 class Population:
     """What verdicts on a survey's sample say about its population.
 
-    An interval is never narrower than what labels and verdicts leave open by themselves: where verdicts are few or all
-    alike, or agree with the model, the spread of the values does not show it.
+    Shares of all rows make use of h, those of a list rest on its verdicts alone. Intervals are never narrower than what
+    labels and verdicts leave open by themselves: where verdicts are few or all alike, or agree with the model, the
+    spread of the values does not show it.
 
     Attributes
     ----------
@@ -79,20 +76,20 @@ class Population:
     stands_for: Vector
     confidence: float
 
-    def share(self, rows: Mask, *, capped: bool = False) -> Interval:
+    def hidden(self) -> Interval:
+        """The share of the unlabelled rows that are positive."""
+        return self._share(~self.labelled, self.values * ~self.labelled, (~self.labelled).astype(float))
+
+    def precision(self, rows: Mask) -> Interval:
         """The share of some unlabelled rows that are positive."""
-        verdicts = self.stands_for * rows
-        found = self.survey.ratio(self.values * rows, rows.astype(float), verdicts, self.confidence, capped=capped)
-        # Verdicts that are all alike do not rule out that all rows are.
-        known = self.known[rows & np.isfinite(self.known)]
-        return Interval(found.estimate, found.low if known.any() else 0.0, 1.0 if known.all() else found.high)
+        return self._share(rows, self._found * rows, self.stands_for * rows)
 
     def positives(self) -> Interval:
         """The share of all rows that are positive."""
         everyone = np.ones(len(self.values))
         found = self.survey.ratio(self.values, everyone, self.stands_for, self.confidence)
         labels = self.survey.ratio(self.labelled.astype(float), everyone, everyone, self.confidence)
-        rest = self.share(~self.labelled)
+        rest = self.hidden()
         below, above = (
             math.hypot(
                 (1.0 - labels.estimate) * (of_rest - rest.estimate),
@@ -106,22 +103,33 @@ class Population:
     def label_frequency(self) -> Interval:
         """The share of the positives that are labelled."""
         labels = float(self.survey.weight @ self.labelled)
-        return self._of_positives(self.labelled, ~self.labelled, (labels, labels, labels), self.share(~self.labelled))
+        return self._of_positives(self.values, self.labelled, ~self.labelled, (labels, labels, labels), self.hidden())
 
     def recall(self, rows: Mask) -> Interval:
         """The share of the hidden positives that are among some rows."""
         rest = ~rows & ~self.labelled
         if not rest.any():
             return Interval(1.0, 1.0, 1.0)
-        one, other = self.share(rows, capped=True), self.share(rest, capped=True)
+        one, other = self.precision(rows), self.precision(rest)
         if math.isnan(one.estimate) or math.isnan(other.estimate):
             return Interval(math.nan, 0.0, 1.0)
-        return self._of_positives(rows, rest, self._number(one, rows), other)
+        return self._of_positives(self._found, rows, rest, self._number(one, rows), other)
 
-    def _of_positives(self, rows: Mask, rest: Mask, number: Ends, share: Interval) -> Interval:
+    @property
+    def _found(self) -> Vector:
+        """How many positive rows each verdict stands for."""
+        return np.where(self.known == 1.0, self.stands_for, 0.0)
+
+    def _share(self, rows: Mask, above: Vector, below: Vector) -> Interval:
+        found = self.survey.ratio(above, below, self.stands_for * rows, self.confidence)
+        # Verdicts that are all alike do not rule out that all rows are.
+        known = self.known[rows & np.isfinite(self.known)]
+        return Interval(found.estimate, found.low if known.any() else 0.0, 1.0 if known.all() else found.high)
+
+    def _of_positives(self, values: Vector, rows: Mask, rest: Mask, number: Ends, share: Interval) -> Interval:
         """The share of the positives that are among `rows`, of which there are so many, and not in the rest."""
         both = rows | rest
-        found = self.survey.ratio(self.values * rows, self.values * both, self.stands_for * both, self.confidence)
+        found = self.survey.ratio(values * rows, values * both, self.stands_for * both, self.confidence)
         _, low, high = share_interval(number, self._number(share, rest))
         return Interval(found.estimate, min(found.low, low), max(found.high, high))
 
