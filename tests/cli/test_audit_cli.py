@@ -100,7 +100,7 @@ def test_an_audit_is_said_in_words_and_corrects_the_model(folder, tmp_path):
     ("asked", "words"),
     [
         (("--confidence", 0.95), "--confidence 0.95: give per cent"),
-        (("--positive", "sick"), "Write yes, no or ? (cannot say), or give the words: --positive 'yes', --negative"),
+        (("--positive", "sick"), "Write sick, no or ? (cannot say), or say what the word means: --positive 'yes' or"),
         (("--save", "m.propense"), "--save m.propense is also read"),
         (("--save", "check.csv"), "--save check.csv is also read"),
     ],
@@ -122,6 +122,28 @@ def test_a_file_of_another_model_is_one_line_and_nothing_is_written(folder, tmp_
     assert err.startswith(f"Error: {folder / 'check.csv'} was drawn with another model. Pass the model file that")
     assert err.count("\n") == 1
     assert not (tmp_path / "c.propense").exists()
+
+
+def test_the_direction_of_the_correction_is_said(folder, tmp_path):
+    for word, way in (("yes", "more often"), ("no", "less often")):
+        fill(folder / "drawn.csv", tmp_path / "all.csv", (word, word))
+        ended = call("audit", "read", tmp_path / "all.csv", *READ, "--save", tmp_path / "c.propense", cwd=folder)
+        assert f"unlabelled rows are {way} positive than the model said" in ended.stdout
+
+
+def test_rows_that_did_not_come_back_are_open(folder, tmp_path):
+    csv.write_csv(TableFile(folder / "check.csv").read().slice(0, 70), tmp_path / "part.csv")
+    ended = call("audit", "read", tmp_path / "part.csv", *READ, cwd=folder)
+    assert ended.stdout.startswith("120 rows were drawn: ")
+    assert " 50 open.\nNote: 50 of the open rows are in no file.\n" in ended.stdout
+
+
+def test_half_a_file_without_a_negative_verdict_gets_a_note(folder, tmp_path):
+    table = TableFile(folder / "drawn.csv").read()
+    csv.write_csv(table.set_column(1, "verdict", pa.array(["yes"] * 9 + [""] * 111)), tmp_path / "some.csv")
+    asked = "audit", "read", tmp_path / "some.csv", *READ
+    assert "Note: No verdict is negative, and open rows count as not checked." in call(*asked, cwd=folder).stdout
+    assert "Note: No verdict is negative" not in call(*asked, "--negative", "", cwd=folder).stdout
 
 
 def test_words_of_ones_own_are_given(folder, tmp_path):

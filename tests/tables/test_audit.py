@@ -212,6 +212,7 @@ def test_a_draw_may_be_partly_filled_and_spread_over_files(model, clinic, truth,
     # Rows that are in no file count as not checked.
     part = read_audit(model, clinic, [written(table.slice(0, 75), tmp_path / "part.csv")])
     assert (part.missing, part.findings.positives) == (45, whole.findings.positives)
+    assert part.verdicts == whole.verdicts
     # The same verdict twice is one verdict.
     twice = pa.concat_tables([table, table.slice(0, 30)])
     again = read_audit(model, clinic, [written(twice, tmp_path / "t.csv")])

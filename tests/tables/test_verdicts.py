@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from propense.errors import InvalidTable
+from propense.errors import InvalidOption, InvalidTable
 from propense.tables.verdicts import NO, OPEN, UNSURE, YES, read_words
 
 
@@ -20,6 +20,8 @@ from propense.tables.verdicts import NO, OPEN, UNSURE, YES, read_words
         ("t", "f"),
         ("positive", "negative"),
         ("pos", "neg"),
+        ("positiv", "Negativ"),
+        ("positif", "négatif"),
         ("ja", "nein"),
         ("j", "n"),
         ("oui", "non"),
@@ -43,6 +45,8 @@ def test_words_of_ones_own_are_named():
     # Words that usually mean the opposite.
     assert read_words(["0", "1"], "f.csv", positive="0", negative="1").tolist() == [YES, NO]
     assert read_words(["yes", "", "yes"], "f.csv", negative="").tolist() == [YES, NO, YES]
+    with pytest.raises(InvalidOption, match="are the same word"):
+        read_words(["krank"], "f.csv", positive="Krank", negative="krank")
     # A word that was given is the only one of its kind.
     with pytest.raises(InvalidTable, match="holds 'yes'"):
         read_words(["krank", "yes", "no"], "f.csv", positive="krank")
@@ -60,6 +64,25 @@ def test_crosses_alone_do_not_say_which_rows_were_checked():
         read_words(["x", "", ""], "f.csv")
     assert read_words(["x", "x"], "f.csv").tolist() == [YES, YES]
     assert read_words(["x", ""], "f.csv", negative="").tolist() == [YES, NO]
+
+
+def test_ticks_between_empty_cells_do_not_say_which_rows_were_checked():
+    with pytest.raises(InvalidTable, match=r"only '1', 'yes' and empty cells.*negative=''.*delete them"):
+        read_words(["", "yes", "", "1", ""], "f.csv")
+    assert read_words(["", "yes", "", "1", ""], "f.csv", negative="").tolist() == [NO, YES, NO, YES, NO]
+    # Someone stopped half-way, checked one row, could not say of another, or found no positive.
+    for cells in (["yes", "yes", "", ""], ["", "yes"], ["yes", "", "?", "yes"], ["no", "", "no"], ["yes", "", "no"]):
+        assert len(read_words(cells, "f.csv")) == len(cells)
+
+
+def test_the_error_says_how_to_give_the_meaning_of_words():
+    for cells, words in (
+        (["krank", "no"], "positive='krank' or negative='krank'"),
+        (["krank", "gesund"], "positive='gesund' negative='krank' or the other way round"),
+        (["krank", "gesund", "tot"], r"\(cannot say\)\.$"),
+    ):
+        with pytest.raises(InvalidTable, match=words):
+            read_words(cells, "f.csv")
 
 
 def test_many_unknown_words_are_not_all_listed():

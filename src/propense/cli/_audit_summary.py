@@ -26,7 +26,12 @@ def in_words(found: "TableAudit") -> list[str]:
     if found.earlier:
         lines.append("Verdicts that the model remembers from earlier audits are included.")
     if found.missing:
-        lines.append(f"Note: {found.missing:,} rows that were drawn are in no file. They count as not checked.")
+        lines.append(f"Note: {found.missing:,} of the open rows are in no file.")
+    if verdicts.positive and verdicts.open and not verdicts.negative:
+        lines.append(
+            "Note: No verdict is negative, and open rows count as not checked. If an empty cell means that the row is "
+            "negative, pass --negative ''."
+        )
     level = f"{100 * findings.confidence:g}%"
     whole = "all rows" if findings is found.of_rows else "the population"
     lines += [
@@ -55,10 +60,12 @@ def corrected_in_words(model: "TableModel", found: "TableAudit", path: Path) -> 
     """What the correction changed."""
     facts = model.estimator.audit_
     before, after = facts.prior_before, facts.prior
-    way = "fewer" if after < before else "more"
+    way = f"{'less' if after < before else 'more'} often positive than the model said"
+    if f"{after:.1%}" == f"{before:.1%}":
+        way = "about as often positive as the model said"
     return [
-        f"The corrected model gives {after:.1%} positive rows instead of {before:.1%}: unlabelled rows are {way} often "
-        "positive than the model said. What the labels show, and the order of the list, stay as they are.",
+        f"The corrected model gives {after:.1%} positive rows instead of {before:.1%}: unlabelled rows are {way}. "
+        "What the labels show, and the order of the list, stay as they are.",
         f"Wrote {path}. It remembers the verdicts: audit draw does not draw these rows again, and score --top leaves "
         "them out.",
     ]

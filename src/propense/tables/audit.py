@@ -32,7 +32,7 @@ _LENGTHS = tuple(factor * 10**power for power in range(1, 8) for factor in (1, 2
 
 @dataclass(frozen=True)
 class Verdicts:
-    """How many rows were drawn, and what was said of them."""
+    """How many rows were drawn, and what was said of them; a row without a verdict is open."""
 
     drawn: int
     positive: int
@@ -63,7 +63,7 @@ class TableAudit:
     draws : tuple of PastDraw
         What a model remembers of the draws, earlier ones included.
     missing : int
-        How many rows were drawn and are in no file.
+        How many of the open rows are in no file.
     earlier : int
         How many draws the model remembered.
     """
@@ -188,7 +188,9 @@ def read_audit(
         draws[code] = pool(code, drawn, [each for each in returned if each.plan.code == code], rows, known.get(code))
     past = tuple(draws.values())
     check_agreement(past, rows)
-    count = Verdicts(*count_verdicts(past))
+    missing = sum(max(len(drawn.rows) - len(draws[code].rows), 0) for code, drawn in plans.items())
+    drawn_rows, *said, open_rows = count_verdicts(past)
+    count = Verdicts(drawn_rows + missing, *said, open_rows + missing)
     if not count.positive + count.negative:
         what = "nobody can say of any row" if count.cannot_say else "no row has a verdict yet"
         raise InvalidTable(f"{', '.join(map(str, files))}: {what}. Fill in the column verdict.")
@@ -213,7 +215,7 @@ def read_audit(
         if_all_yes=ends[1] if count.cannot_say else positives,
         rows=rows,
         draws=past,
-        missing=sum(max(len(drawn.rows) - len(draws[code].rows), 0) for code, drawn in plans.items()),
+        missing=missing,
         earlier=len(known),
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.errors import InvalidTable
+from propense.errors import InvalidOption, InvalidTable
 from propense.tables.labels import PAIRS
 
 __all__ = ["NO", "OPEN", "UNSURE", "YES", "read_words", "said"]
@@ -15,8 +15,12 @@ YES, NO, OPEN, UNSURE = 1, 0, -1, -2
 
 # Words for a row that is positive, and for one that is not, in lower case: those of labels, and more.
 _LABELS = {(one, other) for one, other in PAIRS if other in ("0", "-1", "false", "f", "no", "n", "nein", "non")}
-_POSITIVE = {one for one, _ in _LABELS} | {"positive", "pos", "p", "wahr", "vrai", "si", "sí", "s", "x"}
-_NEGATIVE = {other for _, other in _LABELS} | {"negative", "neg", "falsch", "faux"}
+_POSITIVE = {one for one, _ in _LABELS} | {
+    *("positive", "positiv", "positif", "positivo", "pos", "p", "wahr", "vrai", "si", "sí", "s", "x")
+}
+_NEGATIVE = {other for _, other in _LABELS} | {
+    *("negative", "negativ", "négatif", "negatif", "negativo", "neg", "falsch", "faux")
+}
 # Nothing was written, also as other programs write nothing.
 _EMPTY = {"", "nan", "none", "null", "<na>", "na", "n/a", "#n/a", "."}
 _UNSURE = {
@@ -42,23 +46,47 @@ def read_words(
         The words for a positive and for a negative row, if they are not clear. The negative word may be empty: then a
         row without a verdict is negative.
     """
+    if positive is not None and negative is not None and _plain(positive) == _plain(negative):
+        raise InvalidOption(f"positive={positive!r} and negative={negative!r} are the same word. Give two.")
     words = [_plain(cell) for cell in cells]
     answers = _answers(set(words), positive, negative)
     unknown = sorted({word for word in words if word not in answers})
     if unknown:
         shown = ", ".join(repr(word[:_LONGEST]) for word in unknown[:_SHOWN])
         shown += f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+        yes, no = positive or "yes", "no" if negative is None else negative or "nothing"
         raise InvalidTable(
-            f"{where}, column 'verdict' holds {shown}. Write yes, no or ? (cannot say), or give the words: "
-            f"positive={unknown[0]!r}, negative=… or the other way round."
+            f"{where}, column 'verdict' holds {shown}. Write {yes}, {no} or ? (cannot say){_say_what(unknown)}."
         )
     out = np.array([answers[word] for word in words], dtype=np.int8)
-    if (out == YES).any() and not (out == NO).any() and (out == OPEN).any() and {*words} - _EMPTY == {"x"}:
-        raise InvalidTable(
-            f"{where}, column 'verdict' holds only 'x' and empty cells. Write no in the rows that are negative; or, if "
-            "every row was checked and an empty cell means that it is negative, pass negative=''."
-        )
+    if negative is None:
+        _check_ticks(out, {*words} - _EMPTY, where)
     return out
+
+
+def _check_ticks(verdicts: NDArray[np.int8], words: set[str], where: str) -> None:
+    """Raise an error if only the positive rows seem to be marked: which of the others were checked is then unknown.
+
+    Someone who stops half-way leaves the last rows empty, not rows in between.
+    """
+    yes, empty = np.flatnonzero(verdicts == YES), np.flatnonzero(verdicts == OPEN)
+    if not len(yes) or not len(empty) or len(yes) + len(empty) < len(verdicts):
+        return
+    if words == {"x"} or (len(yes) > 1 and empty[0] < yes[-1]):
+        raise InvalidTable(
+            f"{where}, column 'verdict' holds only {', '.join(map(repr, sorted(words)))} and empty cells. Write no in "
+            "the rows that are negative. If every row was checked and an empty cell means that it is negative, pass "
+            "negative=''. If nobody has checked the empty rows, delete them."
+        )
+
+
+def _say_what(unknown: list[str]) -> str:
+    """How to give the meaning of words, if there are no more than two."""
+    if len(unknown) == 1:
+        return f", or say what the word means: positive={unknown[0]!r} or negative={unknown[0]!r}"
+    if len(unknown) == 2:
+        return f", or say what the words mean: positive={unknown[0]!r} negative={unknown[1]!r} or the other way round"
+    return ""
 
 
 def said(verdict: int) -> str:
