@@ -1,6 +1,9 @@
 """`propense audit draw` and `read`, run as a user runs them, also with wrong input."""
 
+import html
 import json
+import re
+import shlex
 
 import pyarrow as pa
 import pytest
@@ -144,6 +147,37 @@ def test_half_a_file_without_a_negative_verdict_gets_a_note(folder, tmp_path):
     asked = "audit", "read", tmp_path / "some.csv", *READ
     assert "Note: No verdict is negative, and open rows count as not checked." in call(*asked, cwd=folder).stdout
     assert "Note: No verdict is negative" not in call(*asked, "--negative", "", cwd=folder).stdout
+
+
+def test_commands_that_are_printed_work_for_decimal_commas_and_spaces(tmp_path, clinic):
+    """Semicolons and decimal commas, as in a German spreadsheet, from one command to the next."""
+    folder = tmp_path / "my audit"
+    folder.mkdir()
+    columns = {name: [str(each).replace(".", ",") for each in clinic[name].to_pylist()] for name in clinic.column_names}
+    options = csv.WriteOptions(delimiter=";")
+    csv.write_csv(pa.table(columns), folder / "t.csv", options)
+    asked = "--label", "reported", "--id", "patient", "--learners", "linear", "--no-scar-test", "--decimal", ","
+    paths = [folder / name for name in ("t.csv", "m.propense", "r.html")]
+    ended = call("fit", paths[0], *asked, "--model", paths[1], "--report", paths[2])
+    for words in (ended.stdout, html.unescape(paths[2].read_text())):
+        command = re.search(r"propense (audit draw .*)", words)[1]
+        ended = call(*shlex.split(command), cwd=folder)
+        assert (ended.returncode, ended.stderr) == (0, "")
+    drawn = TableFile(folder / "check.csv")
+    weights = drawn.read()["audit_weight"].to_pylist()
+    # A German spreadsheet takes 9.25 for September 2025.
+    assert drawn.separator == ";"
+    assert any("," in each for each in weights)
+    assert not any("." in each for each in weights)
+    fill(folder / "check.csv", folder / "filled.csv")
+    (folder / "filled.csv").replace(folder / "check.csv")
+    read = call(*shlex.split(re.search(r"propense (audit read .*)", ended.stdout)[1]), cwd=folder)
+    assert (read.returncode, read.stderr) == (0, "")
+    forgotten = call("audit", "draw", paths[0], "--model", paths[1], "--out", folder / "c.csv")
+    assert "If the comma is a decimal sign, pass --decimal ','." in forgotten.stderr
+    for command in (("audit", "draw", "--out", folder / "c.csv"), ("bounds",)):
+        ended = call(*command, paths[0], "--model", paths[1], "--decimal", "x")
+        assert ended.stderr == "Error: --decimal 'x' is not a point or a comma.\n"
 
 
 def test_words_of_ones_own_are_given(folder, tmp_path):

@@ -1,5 +1,6 @@
 """`propense audit draw` and `read`: have people check some rows, and learn from their verdicts."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -64,15 +65,18 @@ def draw(
         where=str(table),
         decimal=decimal,
     )
-    write_audit(drawn, source, out, defuse=defuse)
+    write_audit(drawn, source, out, decimal=decimal, defuse=defuse)
     if fitted.id is None:
         say("Note: The model has no id, so the column row has the numbers of the rows. Keep the table in this order.")
     if drawn.num_rows < size:
         say(f"Note: Only {drawn.num_rows:,} unlabelled rows were left to draw.")
+    given = [] if decimal is None else ["--decimal", decimal]
+    given += [] if method is None else ["--method", method]
+    then = shlex.join(["propense", "audit", "read", str(out), "--table", str(table), "--model", str(model), *given])
     say(
-        f"Wrote {drawn.num_rows:,} rows to {out}, in random order. Fill in the column verdict: yes, no, or ? if you "
-        "cannot say. Keep the last three columns.",
-        f"Then: propense audit read {out} --table {table} --model {model}",
+        f"Wrote {drawn.num_rows:,} row{'' if drawn.num_rows == 1 else 's'} to {out}, in random order. Fill in the "
+        "column verdict: yes, no, or ? if you cannot say. Keep the last three columns.",
+        f"Then: {then}",
     )
 
 

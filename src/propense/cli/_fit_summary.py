@@ -25,7 +25,13 @@ _SHOWN, _NAMED = 5, 12
 _KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category": "categories"}
 
 
-def show_fit(found: TableFit, table: Path, model: Path | None = None, listed: ReviewList | None = None) -> None:
+def show_fit(
+    found: TableFit,
+    table: Path,
+    model: Path | None = None,
+    listed: ReviewList | None = None,
+    decimal: str | None = None,
+) -> None:
     """Print the columns, the estimates, under-labelled groups, what was learned, what the list promises, and notes."""
     console = Console()
     label = "" if found.model is None else f" ({found.model.label})"
@@ -49,7 +55,7 @@ def show_fit(found: TableFit, table: Path, model: Path | None = None, listed: Re
         say(str(listed.promise))
     # An audit reads a file, not a folder.
     if (advice := advise_audit(found)) is not None and not table.is_dir():
-        command = advice.commands(str(table), "FILE" if model is None else str(model))[0]
+        command = advice.commands(str(table), "FILE" if model is None else str(model), decimal)[0]
         say(f"{str(advice).rstrip('.')}: {command}{' (fit --model FILE saves the model)' if model is None else ''}")
 
 

@@ -197,13 +197,13 @@ def fit(
         check_list(kind, source.columns, review, str(table))
     rows, found = _fit(source, options, dask)
     found = replace(found, notes=[with_flags(note) for note in found.notes])
-    written = _write_fit(found, table, model, report)
+    written = _write_fit(found, table, model, report, decimal)
     listed = None
     if review is not None:
         listed = list_rows(found, top)
         write_list(listed, rows, source, review, defuse=defuse)
         written.insert(0, f"Wrote the list {review}.")
-    show_fit(found, table, model, listed)
+    show_fit(found, table, model, listed, decimal)
     if not written:
         written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
     say(*written)
@@ -299,7 +299,9 @@ def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "Ta
         return table, fit_table(table, options, where=str(source.path), progress=progress)
 
 
-def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path | None) -> list[str]:
+def _write_fit(
+    found: "TableFit", table: Path, model: Path | None, report: Path | None, decimal: str | None
+) -> list[str]:
     """Write the model and the report, if wanted, and return a line on each."""
     words = []
     if model is not None:
@@ -313,7 +315,8 @@ def _write_fit(found: "TableFit", table: Path, model: Path | None, report: Path 
     if report is not None:
         from propense.report import gather_fit, render
 
-        render(gather_fit(found, table.name, files=None if table.is_dir() else (str(table), model))).write(report)
+        files = None if table.is_dir() else (str(table), model)
+        render(gather_fit(found, table.name, files=files, decimal=decimal)).write(report)
         words.append(f"Wrote the report {report}.")
     return words
 

@@ -101,8 +101,10 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
     return render(gather_fit(summarise_estimator(estimator, X, y, ids=ids), title))
 
 
-def gather_fit(found: TableFit, title: str, files: tuple[str, Path | None] | None = None) -> FitReport:
-    """Collect what the page of a fit shows; `files` are the table and the model file, if there are any."""
+def gather_fit(
+    found: TableFit, title: str, files: tuple[str, Path | None] | None = None, decimal: str | None = None
+) -> FitReport:
+    """Collect what the page of a fit shows; `files` are the table, with its decimal sign, and the model file."""
     estimator = found.estimator
     n, labelled = len(found.labelled), int(found.labelled.sum())
     positives = float(found.expected.sum())
@@ -131,7 +133,9 @@ def gather_fit(found: TableFit, title: str, files: tuple[str, Path | None] | Non
             PrevalenceDisplay(n, labelled, positives, positives_range=None if ends is None else (low, high)),
         ),
         audit="" if advice is None else str(advice),
-        audit_commands=() if advice is None or files is None else advice.commands(files[0], str(files[1] or "FILE")),
+        audit_commands=()
+        if advice is None or files is None
+        else advice.commands(files[0], str(files[1] or "FILE"), decimal),
         about_groups=" ".join(describe_groups(found)),
         group_ranges=found.scores.hidden_range is not None,
         drawings=_drawings(found),

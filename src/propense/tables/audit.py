@@ -14,7 +14,7 @@ from propense._files import write_atomically
 from propense.audit import Draw, Findings, ListFinding, correct, draw, read
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
-from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file, read_file
+from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file, read_file, with_commas
 from propense.tables.audit_rows import AuditRows, read_design, read_rows
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.model import ADDED, TableModel, lists_by_class
@@ -128,9 +128,13 @@ def draw_audit(
     return make_file(drawn, Plan(rows.code, model_code, *asked, design_of(drawn)), rows, table, model.id, shown, where)
 
 
-def write_audit(rows: Any, source: TableFile, out: Path, *, defuse: bool = False) -> None:
-    """Write the rows of `draw_audit` to a file, in the format of its name."""
+def write_audit(rows: Any, source: TableFile, out: Path, *, decimal: str | None = None, defuse: bool = False) -> None:
+    """Write the rows of `draw_audit` to a file, in the format of its name, with the decimal sign of the table."""
     separator = None if source.separator in (",", "\t") else source.separator
+    # Spreadsheets that separate columns by semicolons have decimal commas, and take a weight of 9.25 for a month.
+    commas = decimal == "," or (decimal is None and separator == ";")
+    if commas and Path(out).name.lower().endswith((".csv", ".csv.gz")):
+        rows = with_commas(rows)
     with (
         write_atomically(Path(out), InvalidTable) as path,
         TableWriter(path, separator=separator, marked=source.marked, defuse=defuse) as output,
@@ -189,8 +193,8 @@ def read_audit(
     past = tuple(draws.values())
     check_agreement(past, rows)
     missing = sum(max(len(drawn.rows) - len(draws[code].rows), 0) for code, drawn in plans.items())
-    drawn_rows, *said, open_rows = count_verdicts(past)
-    count = Verdicts(drawn_rows + missing, *said, open_rows + missing)
+    every, yes, no, unsure, still_open = count_verdicts(past)
+    count = Verdicts(every + missing, yes, no, unsure, still_open + missing)
     if not count.positive + count.negative:
         what = "nobody can say of any row" if count.cannot_say else "no row has a verdict yet"
         raise InvalidTable(f"{', '.join(map(str, files))}: {what}. Fill in the column verdict.")

@@ -37,12 +37,12 @@ class AuditAdvice:
             f"check {self.size} rows drawn at random, the share is known to about ±{100 * self.half_width:.0f} points."
         )
 
-    def commands(self, table: str, model: str) -> tuple[str, str]:
-        """The two commands of the audit, before and after the check."""
-        names = shlex.quote(table), shlex.quote(model)
+    def commands(self, table: str, model: str, decimal: str | None = None) -> tuple[str, str]:
+        """The two commands of the audit, before and after the check, for a table with this decimal sign."""
+        names, sign = (shlex.quote(table), shlex.quote(model)), "" if decimal is None else f" --decimal {decimal}"
         return (
-            f"propense audit draw {names[0]} --model {names[1]} --size {self.size} --out check.csv",
-            f"propense audit read check.csv --table {names[0]} --model {names[1]}",
+            f"propense audit draw {names[0]} --model {names[1]} --size {self.size} --out check.csv{sign}",
+            f"propense audit read check.csv --table {names[0]} --model {names[1]}{sign}",
         )
 
 

@@ -16,7 +16,7 @@ from propense.tables.cells import naming_the_column, plain_text, take_rows
 from propense.tables.files import TableFile
 from propense.tables.verdicts import OPEN, read_words, said
 
-__all__ = ["COLUMNS", "ROW", "Plan", "Returned", "design_of", "make_file", "read_file"]
+__all__ = ["COLUMNS", "ROW", "Plan", "Returned", "design_of", "make_file", "read_file", "with_commas"]
 
 # The columns that an audit adds to those of the table, and the name of the id where a table has none.
 COLUMNS = ("verdict", "audit_stratum", "audit_weight", "audit_code")
@@ -101,6 +101,15 @@ def make_file(
     out |= {name: shown.column(name) for name in columns}
     weights = [float(_number(weight)) for weight in drawn.weight]
     return pa.table({**out, **dict(zip(COLUMNS[1:], (numbers + 1, weights, codes), strict=True))})
+
+
+def with_commas(file: Any) -> Any:
+    """The table for reviewers with decimal commas in its weights."""
+    import pyarrow as pa
+
+    place = file.column_names.index(COLUMNS[2])
+    weights = [_number(weight).replace(".", ",") for weight in file.column(place).to_pylist()]
+    return file.set_column(place, COLUMNS[2], pa.array(weights, pa.string()))
 
 
 def read_file(

@@ -154,6 +154,7 @@ def check_decimal(decimal: str | None) -> None:
 
 def normalise_decimals(table: Any, names: Collection[str], decimal: str | None) -> Any:
     """A table or batch with decimal points in the named columns, if the decimal sign is a comma."""
+    check_decimal(decimal)
     if decimal != ",":
         return table
     every, wanted = table.schema.names, set(names)

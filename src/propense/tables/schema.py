@@ -23,6 +23,7 @@ from propense.tables.cells import (
     is_dated,
     looks_numeric,
     naming_the_column,
+    with_points,
 )
 
 __all__ = ["MISSING", "OTHER", "Column", "Schema", "infer_schema", "read_kind"]
@@ -99,8 +100,10 @@ def read_kind(column: Column, cells: Any, where: str, first_row: int) -> Any:
         values = read(cells)
         if values is None:
             place, value = first_refused(cells, read)
+            comma = column.kind == "number" and read(with_points(pa.array([value]))) is not None
+            sign = " If the comma is a decimal sign, pass decimal=','." if comma else ""
             raise InvalidTable(
-                f"{where}, column {column.name!r}, row {first_row + place + 1}: {value!r} is not {wanted}."
+                f"{where}, column {column.name!r}, row {first_row + place + 1}: {value!r} is not {wanted}.{sign}"
             )
     if column.kind == "date":
         return values
