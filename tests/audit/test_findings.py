@@ -236,6 +236,16 @@ def test_what_does_not_belong_together_is_refused(audits, words):
         read(audits, np.full(5, 0.5), labelled=[0, 0, 0, 0, 1])
 
 
+def test_chances_that_are_not_those_of_the_draw_are_refused():
+    chances, labelled = np.linspace(1, 0, 1000), np.zeros(1000)
+    drawn = draw(chances, 60, labelled=labelled, random_state=0)
+    audit = Audit(drawn, (drawn.rows < 200).astype(float))
+    found = read(audit, chances, labelled=labelled).positives
+    assert read(audit, chances**2, labelled=labelled).positives.estimate == pytest.approx(found.estimate, abs=0.05)
+    with pytest.raises(InvalidInput, match=r"rows are not in the part of the list .* Pass the hidden and order"):
+        read(audit, 1 - chances, labelled=labelled)
+
+
 def test_options_out_of_range_are_refused():
     with pytest.raises(InvalidOption, match="confidence=95 must be between 0 and 1"):
         read(audit_of(), np.full(4, 0.5), labelled=np.zeros(4), confidence=95)

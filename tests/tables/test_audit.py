@@ -69,6 +69,21 @@ def back(drawn, truth, tmp_path):
     return written(filled(drawn, truth), tmp_path / "check.csv")
 
 
+def test_the_order_of_the_table_does_not_matter_where_scores_are_the_same(truth, tmp_path):
+    rng = np.random.default_rng(0)
+    kind = np.where(truth, rng.choice(["a", "b"], N, p=[0.7, 0.3]), rng.choice(["a", "b"], N, p=[0.2, 0.8]))
+    cells = {"id": [f"p{row}" for row in range(N)], "kind": kind.tolist(), "seen": truth & (rng.random(N) < 0.4)}
+    table = pa.table(cells)
+    model = fit_table(table, "seen", id="id", learners="linear", scar_test=False).model
+    drawn = draw_audit(model, table, 60)
+    shuffled = table.take(np.random.default_rng(1).permutation(N))
+    assert draw_audit(model, shuffled, 60) == drawn
+    back = written(filled(drawn, truth), tmp_path / "check.csv")
+    one, other = (read_audit(model, each, [back]) for each in (table, shuffled))
+    assert one.lists == other.lists
+    assert one.findings.positives == other.findings.positives
+
+
 # Drawing.
 
 
@@ -316,6 +331,12 @@ def test_files_of_other_draws_are_refused(model, clinic, truth, drawn, back, tmp
     assert read_audit(model, shuffled, [back]).findings.positives.estimate == pytest.approx(
         read_audit(model, clinic, [back]).findings.positives.estimate, abs=1e-9
     )
+    # Values that put the rows into other parts of the list make another table, too.
+    other_way = clinic.set_column(1, clinic.column_names[1], pa.array(clinic.column(1).to_pylist()[::-1]))
+    assert clinic.column_names[1] in model.schema.names
+    for found in (model, correct_model(model, read_audit(model, clinic, [back]))):
+        with pytest.raises(InvalidTable, match=r"by their values, \d+ of the 120 rows drawn are not in the part"):
+            read_audit(found, other_way, [back])
     overlap = set(drawn["patient"].to_pylist()) & set(other["patient"].to_pylist())
     place = next(row for row, name in enumerate(other["patient"].to_pylist()) if name in overlap)
     wrong = changed(other, "verdict", place, {"yes": "no", "no": "yes"}[other["verdict"][place].as_py()])
@@ -353,7 +374,8 @@ def test_rows_of_a_survey_speak_for_the_population(model, clinic, truth, drawn, 
         strata=stratum,
         clusters=cluster,
     )
-    assert found.findings.positives == wanted.positives
+    ends = [(each.estimate, each.low, each.high) for each in (found.findings.positives, wanted.positives)]
+    assert ends[0] == pytest.approx(ends[1])
     assert found.findings.positives != plain.findings.positives
     assert found.model_share == pytest.approx(np.average(np.where(labelled, 1, hidden), weights=weight))
     assert found.of_rows.positives == plain.findings.positives

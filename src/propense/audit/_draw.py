@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from propense._maths.arrays import Index, Vector
 from propense.errors import InvalidInput, InvalidOption
 
-__all__ = ["Draw", "draw", "read_chances", "read_mask"]
+__all__ = ["Draw", "count_moved", "draw", "list_order", "read_chances", "read_mask"]
 
 # Rows drawn from each stratum. Fewer make finer strata, but with fewer than two the spread within one is unknown, and
 # some verdicts will be missing.
@@ -27,6 +27,9 @@ _PRICE = 1.04
 _SHORTEST = 20
 # The share of the draw that comes from a list whose length was given.
 _TOP_SHARE = 0.25
+
+# Rows that may have left their strata since the draw. With more, means of h over strata would be wrong.
+_MOVED = 0.1
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,20 @@ def list_order(order: Vector, members: NDArray[np.bool_]) -> Index:
     """The rows that are members, the first of the list first."""
     rows = np.flatnonzero(members)
     return rows[np.argsort(-order[rows], kind="stable")]
+
+
+def count_moved(draw: Draw, labelled: NDArray[np.bool_], order: Vector) -> int:
+    """How many of the rows drawn are no longer in their stratum, by their order; 0 if they are only a few."""
+    could = ~labelled
+    could[draw.known] = False
+    ranked = order[list_order(order, could)]
+    ends = np.cumsum(draw.sizes)
+    high, low = ranked[ends - draw.sizes], ranked[ends - 1]
+    # Scores may differ in their last digits, and rows with the same score be in any order.
+    room = 1e-6 * float(np.ptp(ranked))
+    score = order[draw.rows]
+    moved = int(((score > high[draw.stratum] + room) | (score < low[draw.stratum] - room)).sum())
+    return moved if moved > max(1.0, _MOVED * len(score)) else 0
 
 
 def _strata(rows: int, size: int, top: int | None) -> tuple[Index, Index, Index]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from propense._maths.arrays import Index, Vector
-from propense.audit._draw import Draw, list_order, read_chances, read_mask
+from propense.audit._draw import Draw, count_moved, list_order, read_chances, read_mask
 from propense.audit._lists import ListFinding, without_contradictions
 from propense.audit._part import Ends, Part, join, ratio_interval, smooth_rates, total_interval
 from propense.audit._survey import Population, Weighted, read_weighted
@@ -94,7 +94,7 @@ def read(
     is_labelled = read_mask("labelled", labelled, len(chances))
     if not 0.0 < confidence < 1.0:
         raise InvalidOption(f"read: confidence={confidence!r} must be between 0 and 1.")
-    checked = [_checked(each, is_labelled) for each in several]
+    checked = [_checked(each, is_labelled, among) for each in several]
     _check_sequence(checked)
     if not any(np.isfinite(each.verdict).any() for each in checked):
         raise InvalidInput("read: there is no verdict yet.")
@@ -102,7 +102,7 @@ def read(
     return Findings(checked, chances, is_labelled, among, confidence, survey)
 
 
-def _checked(audit: Audit, labelled: Mask) -> Audit:
+def _checked(audit: Audit, labelled: Mask, order: Vector) -> Audit:
     """An audit whose parts belong together, and to these rows."""
     draw, verdict = audit.draw, np.asarray(audit.verdict, dtype=np.float64)
     if verdict.shape != draw.rows.shape:
@@ -117,6 +117,12 @@ def _checked(audit: Audit, labelled: Mask) -> Audit:
         )
     if labelled[draw.rows].any():
         raise InvalidInput(f"read: row {int(draw.rows[labelled[draw.rows]][0])} was drawn, but it is labelled.")
+    moved = count_moved(draw, labelled, order)
+    if moved:
+        raise InvalidInput(
+            f"read: {moved} of {len(draw.rows)} rows are not in the part of the list that they were drawn from. Pass "
+            "the hidden and order of the draw."
+        )
     return Audit(draw, verdict)
 
 
@@ -230,7 +236,12 @@ class Findings:
         for each in self.audits:
             could = ~self.labelled
             could[each.draw.known] = False
-            out.append((self._list[could[self._list]], np.repeat(np.arange(len(each.draw.sizes)), each.draw.sizes)))
+            order = self._list[could[self._list]]
+            stratum = np.zeros(len(self.labelled), dtype=np.intp)
+            stratum[order] = np.repeat(np.arange(len(each.draw.sizes)), each.draw.sizes)
+            # Rows with the same score may be in another order than at the draw, which knows better.
+            stratum[each.draw.rows] = each.draw.stratum
+            out.append((order, stratum[order]))
         return out
 
     @cached_property

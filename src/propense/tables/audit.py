@@ -19,7 +19,7 @@ from propense.tables.audit_rows import AuditRows, read_design, read_rows
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.model import ADDED, TableModel, lists_by_class
 from propense.tables.past_audits import PastDraw, answers
-from propense.tables.pooled_audits import as_audit, check_agreement, check_verdicts, count_verdicts, pool
+from propense.tables.pooled_audits import as_audit, check_agreement, check_strata, check_verdicts, count_verdicts, pool
 from propense.tables.verdicts import OPEN
 
 __all__ = ["TableAudit", "Verdicts", "correct_model", "draw_audit", "read_audit", "write_audit"]
@@ -192,13 +192,15 @@ def read_audit(
         draws[code] = pool(code, drawn, [each for each in returned if each.plan.code == code], rows, known.get(code))
     past = tuple(draws.values())
     check_agreement(past, rows)
+    check_strata(past, rows, where)
     missing = sum(max(len(drawn.rows) - len(draws[code].rows), 0) for code, drawn in plans.items())
     every, yes, no, unsure, still_open = count_verdicts(past)
     count = Verdicts(every + missing, yes, no, unsure, still_open + missing)
     if not count.positive + count.negative:
         what = "nobody can say of any row" if count.cannot_say else "no row has a verdict yet"
         raise InvalidTable(f"{', '.join(map(str, files))}: {what}. Fill in the column verdict.")
-    survey = read_design(table, weights, strata, clusters, where, decimal)
+    design = read_design(table, weights, strata, clusters, where, decimal)
+    survey = {name: values[rows.places] for name, values in design.items()}
     plain = partial(read, hidden=rows.hidden, labelled=rows.labelled, order=rows.order, confidence=confidence)
     find = partial(plain, **survey)
     findings = find([as_audit(each, rows) for each in past])
@@ -299,8 +301,9 @@ def _check_memory(model: TableModel, rows: AuditRows, where: str) -> None:
 def _draw_again(model: TableModel, rows: AuditRows, model_code: str, table: str, plan: Plan, where: str) -> Draw:
     """The draw of a file; an error if it belongs to another table or model."""
     if plan.table != rows.code:
+        what = "ids or labels" if model.id is not None else "rows, their order or the labels"
         raise InvalidTable(
-            f"{where} was drawn from another table than {table}, or the ids or labels of the table have changed since. "
+            f"{where} was drawn from another table than {table}, or the {what} of the table have changed since. "
             "Use the table as it was."
         )
     past = next((each for each in model.audits if each.code == plan.code), None)

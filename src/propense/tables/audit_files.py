@@ -91,7 +91,7 @@ def make_file(
     """The table for reviewers: the id, an empty verdict, some columns, and what the draw is recognised by."""
     import pyarrow as pa
 
-    shown = take_rows(table.select(list(columns)), pa.array(drawn.rows), where)
+    shown = take_rows(table.select(list(columns)), pa.array(rows.places[drawn.rows]), where)
     numbers = plan.shuffled(len(drawn.sizes))[drawn.stratum]
     names = [rows.ids[row] for row in drawn.rows]
     codes = [

@@ -20,6 +20,9 @@ __all__ = ["AuditRows", "digest", "read_design", "read_rows"]
 class AuditRows:
     """All rows of a table, as an audit sees them; scores are those of the model before any audit.
 
+    Rows that have ids are in the order of their keys. So rows with the same score are drawn, and stand in the list, in
+    an order that does not depend on that of the table.
+
     Attributes
     ----------
     ids : ndarray of str
@@ -31,6 +34,8 @@ class AuditRows:
         h(x), and what the list is ordered by.
     code : str
         What the table is recognised by: its ids and labels.
+    places : int ndarray
+        Where each row is in the table.
     """
 
     ids: NDArray[Any]
@@ -39,6 +44,7 @@ class AuditRows:
     hidden: NDArray[np.float64]
     order: NDArray[np.float64]
     code: str
+    places: NDArray[np.intp]
 
     def share(self, weights: NDArray[np.float64] | None = None) -> float:
         """The share of positives that the model alone gives."""
@@ -74,7 +80,9 @@ def read_rows(model: TableModel, table: Any, where: str, decimal: str | None = N
     # A method without chances of unlabelled rows still has an order, which makes better strata than none.
     hidden = scores.hidden if scores.hidden.any() else scores.posterior if lists_by_class(plain.estimator) else order
     keys = model.audit_keys(table, read, where)
-    return AuditRows(ids, keys, labelled, hidden, order, _code(keys, labelled, model.id is not None))
+    at = np.arange(len(keys)) if model.id is None else np.argsort(keys, kind="stable")
+    code = digest(keys[at].astype("<i8").tobytes(), np.packbits(labelled[at]).tobytes())
+    return AuditRows(ids[at], keys[at], labelled[at], hidden[at], order[at], code, at)
 
 
 def read_design(
@@ -127,9 +135,3 @@ def _check_ids(ids: NDArray[Any], column: str, where: str) -> None:
             f"{where}, column {column!r} holds {twice!r} in rows {one} and {other}, so a verdict on it would not say "
             "which row it is about. Give each row an id of its own, or fit a model without id=."
         )
-
-
-def _code(keys: NDArray[np.int64], labelled: NDArray[np.bool_], named: bool) -> str:
-    """The table's code; rows that have ids may be in any order."""
-    order = np.argsort(keys, kind="stable") if named else np.arange(len(keys))
-    return digest(keys[order].astype("<i8").tobytes(), np.packbits(labelled[order]).tobytes())

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from propense.audit import Audit, Draw
+from propense.audit._draw import count_moved
 from propense.errors import InvalidTable
 from propense.tables.audit_files import Returned
 from propense.tables.audit_rows import AuditRows
 from propense.tables.past_audits import PastDraw
 from propense.tables.verdicts import NO, OPEN, UNSURE, YES, said
 
-__all__ = ["as_audit", "check_agreement", "check_verdicts", "count_verdicts", "pool"]
+__all__ = ["as_audit", "check_agreement", "check_strata", "check_verdicts", "count_verdicts", "pool"]
 
 
 def check_verdicts(returned: list[Returned], rows: AuditRows, names: list[str]) -> None:
@@ -71,6 +72,17 @@ def check_agreement(past: Sequence[PastDraw], rows: AuditRows) -> None:
                 )
             if verdict != OPEN:
                 found[key] = verdict
+
+
+def check_strata(past: Sequence[PastDraw], rows: AuditRows, where: str) -> None:
+    """Raise an error if the values of rows have changed since they were drawn."""
+    for each in past:
+        moved = count_moved(as_audit(each, rows).draw, rows.labelled, rows.order)
+        if moved:
+            raise InvalidTable(
+                f"{where}: by their values, {moved} of the {len(each.rows)} rows drawn are not in the part of the list "
+                "that they were drawn from, so the table has changed since. Use the table as it was."
+            )
 
 
 def count_verdicts(past: Sequence[PastDraw]) -> list[int]:
