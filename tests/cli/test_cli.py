@@ -102,6 +102,7 @@ FLAGS = [
     ("has no column 'told' (label=). Its", "has no column 'told' (--label). Its"),
     ("Pass prior= if you", "Pass --prior if you"),
     ("prior=0.5 is used only by scar_test=False", "--prior 0.5 is used only by --no-scar-test"),
+    ("prior=(0.4, 0.3) and prior=-0.1 are not", "--prior (0.4, 0.3) and --prior -0.1 are not"),
     ("with jobs=1 to find", "with --jobs 1 to find"),
     ("Give the sign (decimal=',' or decimal='.'), or", "Give the sign (--decimal ',' or --decimal '.'), or"),
     ("the model's id: pass id='patient'", "the model's id: pass --id 'patient'"),

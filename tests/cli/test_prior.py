@@ -54,6 +54,12 @@ def test_other_words_are_refused_with_an_example(given):
         read_prior(given)
 
 
+@pytest.mark.parametrize("given", ["0,15", "0,1-0,2", "f=0,12,m=0.2", "f=0.1,m=0,15-0,2", ",15"])
+def test_a_decimal_comma_is_refused_by_name(given):
+    with pytest.raises(InvalidOption, match=re.escape(f"--prior {given}: write shares with a decimal point")):
+        read_prior(given)
+
+
 def test_a_group_is_named_once():
     with pytest.raises(InvalidOption, match=r"--prior f=0\.1,f=0\.2: the group 'f' is named twice"):
         read_prior("f=0.1,f=0.2")

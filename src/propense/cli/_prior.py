@@ -9,12 +9,16 @@ __all__ = ["read_prior"]
 
 # A name and a share, up to the next comma; names may hold commas and equals signs themselves.
 _GROUP = re.compile(r"(?P<name>.+?)=(?P<share>[^,=]+)(?:,|$)")
+# 0,15 at the beginning of a share; no range begins with 0.
+_DECIMAL_COMMA = re.compile(r"(?:^|[=–-])\s*0?,\d")
 
 
 def read_prior(given: str | None) -> float | tuple[float, float] | dict[str, Any] | None:
     """A share, two with a comma or a dash between them, or NAME=SHARE,NAME=SHARE."""
     if given is None:
         return None
+    if _DECIMAL_COMMA.search(given):
+        raise InvalidOption(f"--prior {given}: write shares with a decimal point, such as 0.15 or 0.1-0.2.")
     if "=" not in given:
         return _share(given, given)
     found: dict[str, Any] = {}
