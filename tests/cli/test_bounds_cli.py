@@ -8,6 +8,7 @@ from pyarrow import csv
 
 from clinic import make_clinic
 from command import call
+from propense.cli._bounds import _range
 from propense.inference._label_bands import LabelledRows, averages
 from propense.model_files import load
 from propense.tables import TableFile, bound_table
@@ -70,6 +71,22 @@ def test_a_correlation_may_be_a_range(folder):
     assert wide != narrow
 
 
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("0.3", 0.3),
+        ("0-0.5", (0.0, 0.5)),
+        ("0,0.5", (0.0, 0.5)),
+        ("0.1 – 0.5", (0.1, 0.5)),
+        ("-0.5-0.5", (-0.5, 0.5)),
+        ("-0.5--0.1", (-0.5, -0.1)),
+        ("1e-3-0.5", (0.001, 0.5)),
+    ],
+)
+def test_a_range_has_a_dash_or_a_comma(given, read):
+    assert _range("--correlation", given) == read
+
+
 @pytest.mark.slow
 def test_rows_of_the_fit_are_judged_by_models_that_have_not_seen_them(tmp_path):
     """Trees know the labels of these rows: the rows above a limit would be the labelled ones."""
@@ -91,7 +108,7 @@ def test_rows_of_the_fit_are_judged_by_models_that_have_not_seen_them(tmp_path):
 BAD = [
     (("--propensity", "high"), "--propensity high: pass a number or a range, such as 0.2 or 0.2-0.9."),
     (("--propensity", "0.9-0.2"), "the first number is above the second"),
-    (("--correlation", "0.1,0.2,0.3"), "--correlation 0.1,0.2,0.3: pass a number or a range, such as 0.3 or 0,0.5."),
+    (("--correlation", "0.1,0.2,0.3"), "--correlation 0.1,0.2,0.3: pass a number or a range, such as 0.2 or 0.2-0.9."),
     (("--odds-ratio", "0.5"), "--odds-ratio 0.5: must be a factor ≥ 1"),
     (("--confidence", "0.95"), "--confidence 0.95: give per cent"),
     (("--group", "colour"), "t.csv has no column 'colour', the group."),

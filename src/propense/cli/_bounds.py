@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from propense.inference import Bounds
 
 __all__ = ["bounds"]
+
+_NUMBER = r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)"
+_RANGE = re.compile(f"{_NUMBER}(?:[-,]{_NUMBER})?")
 
 
 def bounds(
@@ -56,8 +60,8 @@ def bounds(
         str | None,
         typer.Option(
             "--correlation",
-            help="Assume a correlation of what no column shows between being positive and being labelled: 0.3, or a "
-            "range with a comma: 0,0.5.",
+            help="Assume a correlation of what no column shows between being positive and being labelled: 0.3 for "
+            "at most 0.3 either way, or a range: 0-0.5.",
         ),
     ] = None,
     group: Annotated[
@@ -76,12 +80,12 @@ def bounds(
     if not 50.0 <= confidence < 100.0:
         raise InvalidOption(f"--confidence {confidence:g}: give per cent, from 50 to below 100, such as 95.")
     given = {
-        "propensity": _range("--propensity", propensity, "-,"),
+        "propensity": _range("--propensity", propensity),
         "odds_ratio": odds_ratio,
         "departure": departure,
         "rising": rising,
         "clearest": clearest,
-        "correlation": _range("--correlation", correlation, ","),
+        "correlation": _range("--correlation", correlation),
         "confidence": confidence / 100.0,
     }
     if method is not None:
@@ -95,22 +99,17 @@ def bounds(
         say(*str(found).splitlines())
 
 
-def _range(option: str, given: str | None, signs: str) -> Any:
-    """A number, or two with a sign between them."""
+def _range(option: str, given: str | None) -> Any:
+    """A number, or two with a dash or a comma between them; a dash before a number is its sign."""
     if given is None:
         return None
-    parts = [given]
-    for sign in signs:
-        if sign in given:
-            parts = given.replace("–", "-").split(sign)
-            break
+    found = _RANGE.fullmatch(given.replace("–", "-").replace(" ", ""))
     try:
-        numbers = [float(part) for part in parts]
+        numbers = [] if found is None else [float(part) for part in found.groups() if part is not None]
     except ValueError:
         numbers = []
-    if len(numbers) not in (1, 2):
-        example = "0.2 or 0.2-0.9" if "-" in signs else "0.3 or 0,0.5"
-        raise InvalidOption(f"{option} {given}: pass a number or a range, such as {example}.")
+    if not numbers:
+        raise InvalidOption(f"{option} {given}: pass a number or a range, such as 0.2 or 0.2-0.9.")
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 

@@ -96,7 +96,10 @@ class Bounds:
             given = "; and if ".join(self.assumptions)
             lines.append(f"If {given}: {self.prior[0]:.1%} to {self.prior[1]:.1%} of the rows are positive.")
             low, high = self.prior_limits
-            lines.append(f"With what chance adds, {100 * self.confidence:g}% sure: {low:.1%} to {high:.1%}.")
+            level = f"{100 * self.confidence:g}% sure"
+            lines.append(
+                f"Of other rows of the same kind, which chance would label otherwise: {low:.1%} to {high:.1%}, {level}."
+            )
         lines.append(f"The fit estimates {self.estimate:.1%}. {self._robustness()}")
         for group, (low, high) in self.propensity_by_group.items():
             if not self.contradicted:
