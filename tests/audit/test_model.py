@@ -48,6 +48,22 @@ def test_the_chances_of_a_wrong_model_agree_with_the_truth_once_corrected(data, 
     assert ((low < h) & (h < high)).all()
 
 
+@pytest.mark.parametrize("verdict", [0.0, 1.0])
+def test_verdicts_that_are_all_alike_say_the_same_of_shares_and_of_rows(data, wrong, verdict):
+    hidden, rest = wrong.predict_hidden(data.X), ~data.labelled
+    drawn = draw(hidden, 100, labelled=data.labelled, random_state=0)
+    found = read(Audit(drawn, np.full(100, verdict)), hidden, labelled=data.labelled)
+    corrected = correct(wrong, found)
+    share = np.where(data.labelled, 1.0, corrected.predict_hidden(data.X)).mean()
+    assert corrected.prior_ == pytest.approx(share, abs=1e-6)
+    assert corrected.label_frequency_ == pytest.approx(data.labelled.mean() / share, abs=1e-6)
+    assert found.positives.low <= corrected.prior_ <= found.positives.high
+    # A hundred rows were alike, so in the middle of the list nine in ten of the others must be.
+    middle = np.argsort(-hidden[rest])[200:-200]
+    low, high = corrected.predict_hidden_range(data.X[rest][middle]).T
+    assert (low if verdict else 1 - high).mean() > 0.85
+
+
 def test_scores_of_rows_that_were_held_out_are_corrected_along_their_list(data):
     model = PUClassifier(learners=[LogisticRegression()], random_state=0).fit(data.X, data.labelled)
     found = audited(data, model.oof_hidden_, order=model.oof_posterior_)

@@ -132,6 +132,8 @@ def test_the_direction_of_the_correction_is_said(folder, tmp_path):
         fill(folder / "drawn.csv", tmp_path / "all.csv", (word, word))
         ended = call("audit", "read", tmp_path / "all.csv", *READ, "--save", tmp_path / "c.propense", cwd=folder)
         assert f"unlabelled rows are {way} positive than the model said" in ended.stdout
+        # Without a positive among the verdicts, nothing is known of the share that a list finds.
+        assert ("; not known (0.0% to 100.0%)" in ended.stdout) is (word == "no")
 
 
 def test_rows_that_did_not_come_back_are_open(folder, tmp_path):

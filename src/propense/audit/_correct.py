@@ -11,7 +11,7 @@ from propense._maths.logistic import sigmoid, softplus
 from propense.audit._draw import read_chances
 from propense.audit._findings import Findings
 
-__all__ = ["fit_curve"]
+__all__ = ["fit_curve", "hidden_share"]
 
 # The curve bends at these quantiles of the score: the top of the list, which is acted on, lies beyond the last two.
 _BENDS = (0.5, 0.8, 0.95, 0.99)
@@ -54,10 +54,13 @@ def fit_curve(found: Findings, log_odds: Any, along: Any) -> HiddenCurve:
     scale = max(float(t[rest].std()), 1e-12)
     basis, penalty = _lines(knots / scale), np.array([_LEVEL, _SLOPE, *[_BEND] * (len(knots) - 2)])[: len(knots)]
     weights = np.column_stack([_one(flat, knot).of(t[checked]) for knot in range(len(knots))]) @ basis
-    coef, curvature = _fit(weights, found.known[checked], z[checked], penalty)
-    values, covariance = basis @ coef, basis @ np.linalg.inv(curvature) @ basis.T
-    curve = HiddenCurve(knots, values, (covariance + covariance.T) / 2)
-    return HiddenCurve(knots, values + _level(z[rest] + curve.of(t[rest]), _share(found)), curve.covariance)
+    coef = _fit(weights, found.known[checked], z[checked], penalty)
+    curve = HiddenCurve(knots, basis @ coef, flat.covariance)
+    level = _level(z[rest] + curve.of(t[rest]), hidden_share(found))
+    # Where the curve ends: if all verdicts are alike, the most likely level is far out, where they say next to nothing.
+    curvature = _curvature(weights, z[checked] + weights @ coef + level, penalty)
+    covariance = basis @ np.linalg.inv(curvature) @ basis.T
+    return HiddenCurve(knots, curve.values + level, (covariance + covariance.T) / 2)
 
 
 def _lines(knots: Vector) -> Matrix:
@@ -73,8 +76,8 @@ def _one(flat: HiddenCurve, knot: int) -> HiddenCurve:
     return HiddenCurve(flat.knots, np.eye(len(flat.knots))[knot], flat.covariance)
 
 
-def _fit(features: Matrix, verdict: Vector, offset: Vector, penalty: Vector) -> tuple[Vector, Matrix]:
-    """A logistic regression of the verdicts with an offset and a penalty; and the curvature where it ends."""
+def _fit(features: Matrix, verdict: Vector, offset: Vector, penalty: Vector) -> Vector:
+    """A logistic regression of the verdicts with an offset and a penalty."""
 
     def value(coef: Vector) -> tuple[float, Vector]:
         eta = offset + features @ coef
@@ -82,16 +85,20 @@ def _fit(features: Matrix, verdict: Vector, offset: Vector, penalty: Vector) -> 
         return loss, features.T @ (sigmoid(eta) - verdict) + penalty * coef
 
     def curvature(coef: Vector) -> Matrix:
-        p = sigmoid(offset + features @ coef)
-        return np.asarray((features * (p * (1.0 - p))[:, np.newaxis]).T @ features + np.diag(penalty))
+        return _curvature(features, offset + features @ coef, penalty)
 
     found = minimize(
         value, np.zeros(len(penalty)), jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8}
     )
-    return found.x, curvature(found.x)
+    return np.asarray(found.x)
 
 
-def _share(found: Findings) -> float:
+def _curvature(features: Matrix, log_odds: Vector, penalty: Vector) -> Matrix:
+    p = sigmoid(log_odds)
+    return np.asarray((features * (p * (1.0 - p))[:, np.newaxis]).T @ features + np.diag(penalty))
+
+
+def hidden_share(found: Findings) -> float:
     """The share of the unlabelled rows that are positive; with half a verdict more of each kind if all are alike."""
     share = float(found.hidden.estimate)
     return share if 0.0 < share < 1.0 else (found.verdicts * share + 0.5) / (found.verdicts + 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 from propense._maths.arrays import Vector
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense._steps.corrected import Audited
-from propense.audit._correct import fit_curve
+from propense.audit._correct import fit_curve, hidden_share
 from propense.audit._findings import Findings
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators import BasePUClassifier, Naive
@@ -40,8 +40,9 @@ def correct(model: Estimator, found: Findings, *, along: str = "hidden", unsure:
     Returns
     -------
     estimator
-        A copy with other predictions. ``prior_`` and ``label_frequency_`` are those of the audit, ``audit_`` says what
-        it found, and ``predict_hidden_range`` gives the 95 % interval of each row's h(x).
+        A copy with other predictions. ``prior_`` and ``label_frequency_`` are those of the audit, with half a verdict
+        more of each kind if all are alike. ``audit_`` says what it found, and ``predict_hidden_range`` gives the 95 %
+        interval of each row's h(x).
 
     Examples
     --------
@@ -70,13 +71,16 @@ def correct(model: Estimator, found: Findings, *, along: str = "hidden", unsure:
     found = replace(found, survey=None)
     score = found.order if along == "posterior" else found.chances
     curve = fit_curve(found, _log_odds(found.chances), _log_odds(score))
+    labelled, share = float(found.labelled.mean()), hidden_share(found)
+    alike = share != found.hidden.estimate
+    prior = labelled + (1.0 - labelled) * share if alike else float(found.positives.estimate)
     facts = Audited(
         verdicts=found.verdicts + unsure,
         positives=int((found.known == 1.0).sum()),
         negatives=int((found.known == 0.0).sum()),
         unsure=unsure,
         prior_before=float(np.where(found.labelled, 1.0, found.chances).mean()),
-        prior=float(found.positives.estimate),
+        prior=prior,
         low=float(found.positives.low),
         high=float(found.positives.high),
         confidence=float(found.confidence),
@@ -85,7 +89,7 @@ def correct(model: Estimator, found: Findings, *, along: str = "hidden", unsure:
         values=tuple(map(float, curve.values)),
         covariance=tuple(tuple(map(float, row)) for row in curve.covariance),
     )
-    return with_audit(model, facts, float(found.label_frequency.estimate))
+    return with_audit(model, facts, labelled / prior)
 
 
 def _log_odds(chances: Vector) -> Vector:

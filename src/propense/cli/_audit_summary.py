@@ -48,10 +48,14 @@ def in_words(found: "TableAudit") -> list[str]:
         )
     lines.append("The list of rows to review, by its length: share of its rows that are positive; share of the hidden")
     lines[-1] += " positives that it finds."
-    lines += [f"  first {each.length:,}: {_shares(each.precision)}; {_shares(each.recall)}" for each in found.lists]
+    lines += [
+        f"  first {each.length:,}: {_shares(each.precision, 'not checked')}; {_shares(each.recall, 'not known')}"
+        for each in found.lists
+    ]
     width = 100 * (findings.positives.high - findings.positives.low)
     advice = [f"{100 * wide:.1f} with {more:,} more" for more, wide in findings.advice(_MORE)]
-    words = f"The interval of the share of positives is {width:.1f} points wide after {answered:,} verdicts"
+    after = "1 verdict" if answered == 1 else f"{answered:,} verdicts"
+    words = f"The interval of the share of positives is {width:.1f} points wide after {after}"
     lines.append(f"{words}; about {', '.join(advice)}." if advice else f"{words}.")
     return lines
 
@@ -97,9 +101,9 @@ def _of_model(found: "TableAudit") -> str:
     return f"The model alone said {share:.1%}, which is {where} the interval."
 
 
-def _shares(found: "Interval") -> str:
+def _shares(found: "Interval", unknown: str = "not known") -> str:
     ends = f"{found.low:.1%} to {found.high:.1%}"
-    return f"not checked ({ends})" if math.isnan(found.estimate) else f"{found.estimate:.1%} ({ends})"
+    return f"{unknown} ({ends})" if math.isnan(found.estimate) else f"{found.estimate:.1%} ({ends})"
 
 
 def _ends(found: "Interval") -> dict[str, float | None]:

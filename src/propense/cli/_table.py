@@ -262,7 +262,8 @@ def score(
     if (checked := done.known_positive + done.known_negative) > 0:
         found = f"{done.known_positive:,} of them positive, {done.known_negative:,} negative"
         listed = " They are not in the list: known positives need no review." if top is not None else ""
-        say(f"{checked:,} unlabelled rows have a verdict from the audit, {found}.{listed}")
+        which = "1 unlabelled row has" if checked == 1 else f"{checked:,} unlabelled rows have"
+        say(f"{which} a verdict from the audit, {found}.{listed}")
     unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
     say(str(done.promise) if top is not None else done.promise.about(unlabelled))
     say(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
