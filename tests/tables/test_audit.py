@@ -469,6 +469,24 @@ def test_a_verdict_that_is_remembered_does_not_change(clinic, truth, drawn, file
         draw_audit(load(files[1]), clinic.set_column(6, "reported", pa.array(labels)), 10)
 
 
+def test_somebody_may_be_able_to_say_later(model, clinic, truth, drawn, tmp_path):
+    table = filled(drawn, truth)
+    words = ["?" if place % 2 else word for place, word in enumerate(table["verdict"].to_pylist())]
+    unsure = written(table.set_column(1, "verdict", pa.array(words)), tmp_path / "unsure.csv")
+    corrected = correct_model(model, read_audit(model, clinic, [unsure]))
+    whole = read_audit(model, clinic, [written(table, tmp_path / "whole.csv")])
+    # In the same file, or because the row is drawn again.
+    assert read_audit(corrected, clinic, [tmp_path / "whole.csv"]).findings.positives == whole.findings.positives
+    rest = filled(draw_audit(corrected, clinic, 10_000), truth)
+    assert set(rest["patient"].to_pylist()) > set(table["patient"].to_pylist()[1::2])
+    later = read_audit(corrected, clinic, [written(rest, tmp_path / "rest.csv")])
+    assert (later.verdicts.cannot_say, later.verdicts.open) == (0, 0)
+    assert later.findings.positives.estimate == pytest.approx(truth.mean())
+    # What was said stays said.
+    again = read_audit(correct_model(model, whole), clinic, [unsure])
+    assert (again.verdicts.cannot_say, again.findings.positives) == (0, whole.findings.positives)
+
+
 def test_more_verdicts_may_be_added_to_a_file_that_was_read(model, clinic, truth, drawn, tmp_path):
     half = written(filled(drawn, truth, count=60), tmp_path / "half.csv")
     corrected = correct_model(model, read_audit(model, clinic, [half]))

@@ -19,7 +19,7 @@ from propense.tables.audit_rows import AuditRows, read_design, read_rows
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.model import ADDED, TableModel, lists_by_class
 from propense.tables.past_audits import PastDraw, answers
-from propense.tables.pooled_audits import as_audit, check_agreement, check_strata, check_verdicts, count_verdicts, pool
+from propense.tables.pooled_audits import agree, as_audit, check_strata, check_verdicts, count_verdicts, pool
 from propense.tables.verdicts import OPEN
 
 __all__ = ["TableAudit", "Verdicts", "correct_model", "draw_audit", "read_audit", "write_audit"]
@@ -190,8 +190,7 @@ def read_audit(
     draws = dict(known)
     for code, drawn in plans.items():
         draws[code] = pool(code, drawn, [each for each in returned if each.plan.code == code], rows, known.get(code))
-    past = tuple(draws.values())
-    check_agreement(past, rows)
+    past = agree(tuple(draws.values()), rows)
     check_strata(past, rows, where)
     missing = sum(max(len(drawn.rows) - len(draws[code].rows), 0) for code, drawn in plans.items())
     every, yes, no, unsure, still_open = count_verdicts(past)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,10 @@ from propense.tables.audit_rows import AuditRows
 from propense.tables.past_audits import PastDraw
 from propense.tables.verdicts import NO, OPEN, UNSURE, YES, said
 
-__all__ = ["as_audit", "check_agreement", "check_strata", "check_verdicts", "count_verdicts", "pool"]
+__all__ = ["agree", "as_audit", "check_strata", "check_verdicts", "count_verdicts", "pool"]
+
+# From what says least about a row to what says most.
+_KNOWN = (OPEN, UNSURE, NO, YES)
 
 
 def check_verdicts(returned: list[Returned], rows: AuditRows, names: list[str]) -> None:
@@ -32,7 +36,7 @@ def check_verdicts(returned: list[Returned], rows: AuditRows, names: list[str]) 
 
 
 def pool(code: str, drawn: Draw, returned: list[Returned], rows: AuditRows, known: PastDraw | None) -> PastDraw:
-    """A draw and all that came back of it; a verdict that the model remembers may not change."""
+    """A draw and all that came back of it; a verdict that the model remembers may not change, but from cannot say."""
     verdicts: dict[int, tuple[int, int]] = {}
     if known is not None:
         for row, stratum, verdict in zip(rows.find(known.rows), known.stratum, known.verdict, strict=True):
@@ -40,12 +44,12 @@ def pool(code: str, drawn: Draw, returned: list[Returned], rows: AuditRows, know
     for each in returned:
         for row, stratum, verdict in zip(each.rows.tolist(), each.stratum.tolist(), each.verdict.tolist(), strict=True):
             before = verdicts.get(row, (stratum, OPEN))[1]
-            if known is not None and OPEN not in (before, verdict) and before != verdict:
+            if known is not None and {before, verdict} == {YES, NO}:
                 raise InvalidTable(
                     f"{rows.ids[row]!r}: the model remembers the verdict {said(before)}, and a file says "
                     f"{said(verdict)}. Read all files again with the model as it was before the audit."
                 )
-            verdicts[row] = stratum, verdict if verdict != OPEN else before
+            verdicts[row] = stratum, before if verdict == OPEN or before in (YES, NO) else verdict
     # In the order of the table, so that the same verdicts give the same file.
     places = sorted(verdicts)
     return PastDraw(
@@ -58,20 +62,25 @@ def pool(code: str, drawn: Draw, returned: list[Returned], rows: AuditRows, know
     )
 
 
-def check_agreement(past: Sequence[PastDraw], rows: AuditRows) -> None:
-    """Raise an error if a row was drawn twice, and the verdicts on it differ."""
+def agree(past: Sequence[PastDraw], rows: AuditRows) -> tuple[PastDraw, ...]:
+    """The draws, in which a row that was drawn twice has one verdict; an error if one says yes and one says no.
+
+    Somebody may be able to say what somebody else was not.
+    """
     found: dict[int, int] = {}
     for each in past:
         for key, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
-            before = found.setdefault(key, verdict)
-            if OPEN not in (before, verdict) and before != verdict:
+            before = found.get(key, OPEN)
+            if {before, verdict} == {YES, NO}:
                 name = rows.ids[rows.find(np.array([key]))[0]]
                 raise InvalidTable(
                     f"{name!r} was drawn twice and has two verdicts that differ, {said(before)} and {said(verdict)}. "
                     "Keep the right one in both files."
                 )
-            if verdict != OPEN:
-                found[key] = verdict
+            found[key] = max(before, verdict, key=_KNOWN.index)
+    return tuple(
+        replace(each, verdict=np.array([found[key] for key in each.rows.tolist()], dtype=np.int32)) for each in past
+    )
 
 
 def check_strata(past: Sequence[PastDraw], rows: AuditRows, where: str) -> None:
@@ -86,13 +95,8 @@ def check_strata(past: Sequence[PastDraw], rows: AuditRows, where: str) -> None:
 
 
 def count_verdicts(past: Sequence[PastDraw]) -> list[int]:
-    """The rows that were drawn, and those of each verdict; a row that was drawn twice counts once."""
-    found: dict[int, int] = {}
-    for each in past:
-        for key, verdict in zip(each.rows.tolist(), each.verdict.tolist(), strict=True):
-            if found.get(key, OPEN) == OPEN:
-                found[key] = verdict
-    told = list(found.values())
+    """The rows that were drawn, and those of each verdict, of draws that agree; a row drawn twice counts once."""
+    told = list({key: word for each in past for key, word in zip(each.rows, each.verdict, strict=True)}.values())
     return [len(told), *(told.count(each) for each in (YES, NO, UNSURE, OPEN))]
 
 
