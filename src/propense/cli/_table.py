@@ -112,10 +112,12 @@ def fit(
         str | None,
         typer.Option("--prior-groups", help="The column that shows the groups of --prior, such as sex."),
     ] = None,
-    drop: Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out. May be repeated.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", help="Columns to leave out: A,B. May be repeated.")
+    ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option("--categorical", help="A column whose numbers are names, such as postcodes. May be repeated."),
+        typer.Option("--categorical", help="Columns whose numbers are names, such as postcodes: A,B. May be repeated."),
     ] = None,
     decision: Annotated[
         str,
@@ -176,8 +178,8 @@ def fit(
         label=labels if len(labels) > 1 else labels[0],
         positive=positive,
         id=id,
-        drop=drop or [],
-        categorical=categorical or [],
+        drop=split_names("--drop", drop, source.columns) or [],
+        categorical=split_names("--categorical", categorical, source.columns) or [],
         method=method,
         decision=decision,
         class_features=split_names("--class-features", class_features, source.columns),
