@@ -247,8 +247,11 @@ def test_labelled_people_who_are_not_positive_are_refused(table, monkeypatch):
         check_survey(table, "")
 
 
+# Named, because gzip writes the time: without names, workers would collect different tests.
 @pytest.mark.parametrize(
-    "content", [b"hello", gzip.compress(b"a,b\n1,2\n"), gzip.compress(b""), gzip.compress(b"x" * 99)[:30]]
+    "content",
+    [b"hello", gzip.compress(b"a,b\n1,2\n"), gzip.compress(b""), gzip.compress(b"x" * 99)[:30]],
+    ids=["not gzip", "another table", "empty", "cut off"],
 )
 def test_a_file_that_is_not_the_table_is_refused(home, content):
     path = home / "natural" / "nhanes.csv.gz"

@@ -303,19 +303,18 @@ def _scale(sample: Sample, raw: Sequence[Any]) -> tuple[list[Any], Vector, Vecto
 
 def _stack(sample: Sample, scores: list[Any]) -> Vector:
     """The weights of scores, none below 0, that predict the labels best; a penalty holds them together."""
-    kept = list(range(len(scores)))
+    kept, weights = np.arange(len(scores)), np.ones(len(scores))
     while len(kept) > 1:
         # The first direction is the sum of the scores, the others are differences.
         directions = np.linalg.qr(np.column_stack([np.ones(len(kept)), np.eye(len(kept))[:, 1:]]))[0]
         columns = [sum(w * scores[k] for w, k in zip(way, kept, strict=True)) for way in directions.T]
-        along = as_design(_beside(columns))
-        ridge = np.append(1e-3, np.full(len(kept) - 1, _EVEN))
-        found = directions @ fit_logistic(along, sample.labelled, sample.weights, ridge=ridge).coef[1:]
-        if (found > 0.0).all():
-            return np.bincount(kept, found, minlength=len(scores))
-        # The worst one leaves.
-        kept.remove(kept[int(found.argmin())])
-    weights = np.zeros(len(scores))
+        along, ridge = as_design(_beside(columns)), np.append(1e-3, np.full(len(kept) - 1, _EVEN))
+        weights[kept] = directions @ fit_logistic(along, sample.labelled, sample.weights, ridge=ridge).coef[1:]
+        if (weights[kept] > 0.0).all():
+            return weights
+        worst = int(weights[kept].argmin())
+        weights[kept[worst]], kept = 0.0, np.delete(kept, worst)
+    # What is left has the score to itself.
     weights[kept] = 1.0
     return weights
 
