@@ -89,25 +89,32 @@ def test_areas_are_of_the_true_class_and_weights_follow_the_labels(rng):
     # One learner knows the class, the other only which positives are labelled.
     group = rng.normal(size=2000)
     labelled = positive & (group > 0)
-    t = np.column_stack([positive + rng.normal(size=2000), group])
-    one, other, equal, weighted = label_learners.areas(t, positive, labelled)
-    assert one == roc_auc_score(positive, t[:, 0])
-    assert other == pytest.approx(0.5, abs=0.03)
-    assert weighted < equal < one
+    t = {label_learners.LOGISTIC: positive + rng.normal(size=2000), label_learners.BOOSTED: group}
+    found = dict(
+        zip(label_learners.COLUMNS, label_learners.areas(t, positive, labelled, np.full(2000, True)), strict=True)
+    )
+    one = found[label_learners.LOGISTIC]
+    assert one == roc_auc_score(positive, t[label_learners.LOGISTIC])
+    assert found[label_learners.BOOSTED] == pytest.approx(0.5, abs=0.03)
+    assert found["weights that fit the labels"] < found["equal weights"] < one
+    assert np.isnan(found[label_learners.TREES])
+    some = label_learners.areas(t, positive, labelled, ~labelled)
+    assert some[0] == roc_auc_score(positive[~labelled], t[label_learners.LOGISTIC][~labelled])
 
 
 @pytest.mark.slow
 def test_learners_are_scored_one_by_one_out_of_fold(world):
     name, X, positive, mechanism, seed = world
     labelled = review_lists.draw(name, X, positive, mechanism, seed)
-    t = label_learners.scores(X, labelled, seed)
-    np.testing.assert_allclose([t.mean(axis=0), t.std(axis=0)], [[0.0] * 3, [1.0] * 3], atol=1e-9)
-    assert np.corrcoef(t.T).max(where=~np.eye(3, dtype=bool), initial=0.0) < 1.0 - 1e-6
+    found = label_learners.scores(X, labelled, seed)
+    t = np.column_stack(list(found.values()))
+    np.testing.assert_allclose([t.mean(axis=0), t.std(axis=0)], [[0.0] * 5, [1.0] * 5], atol=1e-9)
+    assert np.corrcoef(t.T).max(where=~np.eye(5, dtype=bool), initial=0.0) < 1.0 - 1e-6
     # Trees need two labels.
     one = np.cumsum(labelled) * labelled == 1
     assert label_learners.scores(X, one, seed) is None
-    assert np.isnan(label_learners.measure(name, X, positive, mechanism, seed, rows=1)).all()
-    assert np.isfinite(label_learners.measure(name, X, positive, mechanism, seed, rows=150)).all()
+    assert np.isnan(label_learners.measure(world, rows=1)).all()
+    assert np.isfinite(label_learners.measure(world, rows=150)).all()
 
 
 @pytest.mark.slow

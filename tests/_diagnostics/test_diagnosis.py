@@ -54,7 +54,7 @@ def of_scores(**more):
 def test_of_label_scores_the_range_is_said_and_the_best_learner_first():
     summary, details = str(of_scores()), of_scores().details()
     assert "Estimated share of positive rows: 17% to 52%, most likely 37.0%." in summary
-    assert "learned best by boosted trees; averaged with it: logistic regression, extra trees." in summary
+    assert "learned best by boosted trees; combined with it: logistic regression, extra trees." in summary
     assert "learned best by GaussianNB.\n" in str(of_scores(learners={"GaussianNB": 0.6})) + "\n"
     assert "Other assumptions" not in summary
     for value in ("21.0%", "32.0%", "43.0%", "37.0%", "17.0% to 52.0%", "boosted trees: 0.78."):

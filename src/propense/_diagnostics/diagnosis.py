@@ -186,7 +186,7 @@ priors: share of positive rows under each assumption."""
         if self.learners:
             best = max(self.learners, key=lambda name: self.learners[name])
             rest = [name for name in self.learners if name != best]
-            beside = f"; averaged with it: {', '.join(rest)}" if rest else ""
+            beside = f"; combined with it: {', '.join(rest)}" if rest else ""
             article = "a " if best == "linear pair" else ""
             lines.append(f"The labels were learned best by {article}{best}{beside}.")
         if self.missing:

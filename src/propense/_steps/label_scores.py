@@ -67,7 +67,7 @@ class LabelScore:
     ----------
     members : tuple of Member
     weights : ndarray of shape (n_members,)
-        What its log-odds count; 0 if it adds nothing to the others.
+        What the log-odds of each count.
     constant : float
         Makes the mean score of the rows of fit 0.
     preparation : Preparation or None
@@ -189,8 +189,10 @@ def fit_label_score(
         members, raw, labels = members[:-1], raw[:-1], None
     members, raw = _choose(sample, members, raw, labels)
     weights, constant, t = _combine(sample, members, raw)
-    learned = {member.name: _area(sample, each) for member, each in zip(members, raw, strict=True)}
-    score = LabelScore(tuple(members), weights, constant, preparation, columns)
+    # What adds nothing is left out, unless nothing was learned.
+    used = np.flatnonzero(weights) if weights.any() else np.arange(len(members))
+    learned = {members[place].name: _area(sample, raw[place]) for place in used}
+    score = LabelScore(tuple(members[place] for place in used), weights[used], constant, preparation, columns)
     return ScoredRows(score, t, learned, evidence, alignment)
 
 

@@ -45,7 +45,7 @@ class PUClassifier(BasePUClassifier):
 
     *Scores from several learners.* Logistic regression, boosted trees and extra trees learn the labels, each from four
     fifths of the rows at a time, so that every row of fit is scored by models that have not seen it. Their log-odds,
-    brought to the same spread and averaged, are one score per row. It puts the rows in an order.
+    weighted by how well they predict labels and added up, are one score per row. It puts the rows in an order.
 
     *Two readings of the scores.* Along the score, the chance of a label rises and levels off at some height k. In the
     first reading, e gets a share 2k⁴/(1 + 2k⁴) of that rise: the closer k is to 1, the more labelling follows the
@@ -61,8 +61,8 @@ class PUClassifier(BasePUClassifier):
     Parameters
     ----------
     learners : {"auto", "linear"} or list of classifiers, default="auto"
-        What learns the labels. "auto": logistic regression, boosted trees and extra trees; on a Dask cluster with
-        xgboost, logistic regression and boosted trees; logistic regression alone if X is sparse, a tensor or any other
+        What learns the labels. "auto": logistic regression, boosted trees and extra trees; without the last from 10 000
+        rows on, and on a Dask cluster with xgboost; logistic regression alone if X is sparse, a tensor or any other
         Dask array. A list of scikit-learn classifiers: those, each cross-fitted. "linear": y and e are logistic, with e
         shrunk towards a constant.
     class_features : list of str or of int, default=None

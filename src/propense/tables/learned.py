@@ -204,8 +204,8 @@ def _learners(learned: dict[str, float]) -> str:
     )
     if not others:
         return f"Which rows are labelled was learned by {best}: {pairs}."
-    averaged = f"Its scores are averaged with those of {_listed(others)}."
-    return f"Which rows are labelled was learned best by {best}: {pairs}. {averaged}"
+    combined = f"Its scores are combined with those of {_listed(others)}."
+    return f"Which rows are labelled was learned best by {best}: {pairs}. {combined}"
 
 
 def _scored_by(found: TableFit) -> str:
