@@ -135,12 +135,12 @@ def test_a_constant_is_multiplied_while_a_fit_runs_and_then_as_it_was(world):
             PUClassifier(random_state=0, cv=2).fit(X, positive)
         return seen[name, factor]
 
-    assert options("boosting, rounds, 80", 2.0)["boosted trees"].classifier.max_iter == 160
+    assert options("boosting, rounds, 100", 2.0)["boosted trees"].classifier.max_iter == 200
     assert options("boosting, columns at a split, 30 %", 0.5)["boosted trees"].classifier.max_features == 0.15
     assert options("extra trees, rows of a leaf, √n/3", 2.0)["extra trees"].classifier.min_samples_leaf == 12
     halved = options("penalty of logistic regression, √n", 0.5)
     assert halved["logistic regression"].ridge == pytest.approx(0.5 * np.sqrt(0.8 * 260))
-    assert halved["boosted trees"].classifier.max_iter == 80
+    assert halved["boosted trees"].classifier.max_iter == 100
 
 
 @pytest.mark.slow
@@ -151,9 +151,10 @@ def test_every_constant_changes_something_on_its_own(world, monkeypatch):
     found = np.array(constants.measure(name, "S2"))
     assert found.shape == (len(constants.CONSTANTS) + 1, 3, 5)
     assert (found[:, 1] == found[0, 1]).all()
-    # Whether a linear learner joins, or stands alone, is decided by a threshold that these rows may not be near to.
+    # Whether a linear learner joins, or stands alone, is decided by a threshold that these rows may not be near to; and
+    # so few rows do not fill many leaves.
     for place, each in enumerate(constants.CONSTANTS):
-        if "linear" not in each:
+        if "linear" not in each and "leaves" not in each:
             assert (found[place, 0] != found[place, 2]).any(), each
 
 
@@ -172,7 +173,7 @@ def test_a_learner_is_fitted_once_to_the_same_rows(world):
         count = len(fitted)
         np.testing.assert_array_equal(PUClassifier(random_state=0).fit(X, positive).oof_posterior_, one)
         assert len(fitted) == count
-        with constants.CONSTANTS["boosting, leaves, 8"](2.0):
+        with constants.CONSTANTS["boosting, leaves, 15"](2.0):
             PUClassifier(random_state=0).fit(X, positive)
     assert fitted[count:] == ["boosted trees"] * 5
 
