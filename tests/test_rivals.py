@@ -207,6 +207,24 @@ def test_density_ratio_is_that_of_known_densities(rng):
     assert (np.diff(ratio.values) >= 0).all()
 
 
+# What the authors' code (github.com/dimonenka/DEDPUL, estimate_diff with MT_coef=0.25, then estimate_poster_em) returns
+# for the same scores, less one: it counts negatives. Its scores are those of balanced classes.
+@pytest.mark.parametrize(
+    ("sizes", "centres", "theirs"),
+    [
+        ((400, 300, 700), (2, -1), 0.3008066713620532),
+        ((500, 100, 900), (3, 0), 0.10036946123017954),
+        ((300, 600, 400), (1, -2), 0.6013571046433672),
+    ],
+)
+def test_share_of_dedpul_is_that_of_the_authors_code(sizes, centres, theirs):
+    known, hidden, negative = sizes
+    groups = zip(sizes, (centres[0], *centres), strict=True)
+    z = np.concatenate([centre + norm.ppf((np.arange(n) + 0.5) / n) for n, centre in groups])
+    ratio = DensityRatio.of(z - np.log((hidden + negative) / known), np.arange(len(z)) < known)
+    assert estimate_share(ratio.values) == pytest.approx(theirs, abs=1e-4)
+
+
 def test_dedpul_finds_the_share_of_hidden_positives(rng):
     positive = rng.random(6000) < 0.5
     X = rng.normal(size=(6000, 1)) + 5 * positive[:, None]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import median_filter
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import gaussian_kde
 from sklearn.model_selection import StratifiedKFold
 
@@ -12,10 +12,11 @@ from rivals.base import Mask, Rival, Rows, label_regression
 
 __all__ = ["DEDPUL", "DensityRatio", "cross_fitted_scores", "estimate_share", "population_share"]
 
-# The authors': the factors of the two bandwidths, the largest ratio, the step of shares tried, and how far the mean of
-# the posterior may be above a share that is chosen by the bend.
+# The authors': the factors of the two bandwidths, the largest ratio, what a peak of it loses with every smaller value,
+# the step of shares tried, and how far the mean of the posterior may be above a share that is chosen by the bend.
 _POSITIVE_WIDTH, _UNLABELLED_WIDTH = 0.1, 0.05
 _LARGEST = 50.0
+_LOSS = 0.25
 _STEP = 0.001
 _FARTHEST = 0.05
 # Quantiles of the unlabelled scores that stand for all of them: kernels then cost n · 1000 and not n².
@@ -31,7 +32,7 @@ class DEDPUL(Rival):
     it is the share where the difference of the two bends most (Algorithm 1 of the paper). Then y(x) = g + (1 − g)·h,
     with g the probability of a label and h = min(α r, 1).
 
-    Left out: the neural networks, and one of three steps that make r monotone; r is a moving median, sorted.
+    Left out: the neural networks. The densities are compared at 1000 of the unlabelled scores, not at all of them.
 
     Parameters
     ----------
@@ -70,22 +71,56 @@ class DensityRatio:
 
     @classmethod
     def of(cls, scores: Rows, labelled: Mask) -> "DensityRatio":
-        """Estimate it with Gaussian kernels and smooth it."""
+        """Estimate it with Gaussian kernels, and make it monotone."""
         unlabelled = scores[~labelled]
-        points = np.quantile(
-            unlabelled, (np.arange(min(_POINTS, len(unlabelled))) + 0.5) / min(_POINTS, len(unlabelled))
-        )
+        number = min(_POINTS, len(unlabelled))
+        # Scores of rows, not values between them: far out, kernels leave gaps.
+        points = np.quantile(unlabelled, (np.arange(number) + 0.5) / number, method="inverted_cdf")
         above, below = (
             _density(some, factor)(points)
             for some, factor in ((scores[labelled], _POSITIVE_WIDTH), (unlabelled, _UNLABELLED_WIDTH))
         )
         ratio = np.minimum(above / np.maximum(below, np.finfo(np.float64).tiny), _LARGEST)
-        smooth = median_filter(ratio, size=2 * (len(points) // 20) + 1, mode="nearest")
-        return cls(points, np.sort(smooth))
+        ratio = _moving_median(ratio, 5)
+        # Above the middle between the two groups it may only grow.
+        upper = points >= _middle(scores, labelled)
+        ratio[upper] = np.maximum.accumulate(ratio[upper])
+        ratio = _moving_median(ratio, number // 20)
+        return cls(points, np.sort(_keep_peaks(ratio)))
 
     def at(self, scores: Rows) -> Rows:
         """The ratio at other scores, constant beyond the ends."""
         return np.asarray(np.interp(scores, self.scores, self.values))
+
+
+def _middle(scores: Rows, labelled: Mask) -> float:
+    """The score with the mean probability of a label, averaged over both groups; they weigh the same in sum."""
+    shift = np.log((~labelled).sum() / labelled.sum())
+    chance = expit(scores + shift)
+    return float(logit((chance[labelled].mean() + chance[~labelled].mean()) / 2) - shift)
+
+
+def _moving_median(values: Rows, reach: int) -> Rows:
+    """The median of the values within reach; closer to an end, of as many on both sides as there are."""
+    middle = median_filter(values, size=2 * reach + 1, mode="nearest")
+    for i in range(min(reach, len(values))):
+        near = min(i, len(values) - 1 - i)
+        middle[i] = np.median(values[i - near : i + near + 1])
+        middle[-1 - i] = np.median(values[len(values) - 1 - i - near : len(values) - i + near])
+    return np.asarray(middle)
+
+
+def _keep_peaks(values: Rows) -> Rows:
+    """Raise values to the highest earlier one that still counts: it gains with each higher value and else loses."""
+    kept = np.empty_like(values)
+    peaks, counts = np.empty(0), np.empty(0)
+    for i, value in enumerate(values):
+        kept[i] = max(value, peaks.max(initial=value))
+        counts = counts + np.where(peaks <= value, 1.0, -_LOSS)
+        peaks, counts = peaks[counts > 0], counts[counts > 0]
+        if value not in peaks:
+            peaks, counts = np.append(peaks, value), np.append(counts, 1.0)
+    return kept
 
 
 def _density(scores: Rows, factor: float) -> gaussian_kde:
