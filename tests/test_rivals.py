@@ -304,6 +304,19 @@ def test_share_of_pulsnar_is_found_where_labels_are_at_random(share, rng):
     assert found.hidden(np.array([0.02])) < 0.1
 
 
+# What the authors' code (github.com/unmtransinfo/PULSNAR, PositiveFractionEstimation with "rice", "hist" and "local")
+# returns for the same probabilities.
+@pytest.mark.parametrize(
+    ("sizes", "narrowest", "theirs"),
+    [((1000, 400, 1600), 0.05, 0.2070), ((2000, 300, 2700), 0.015, 0.0941), ((500, 1000, 1000), 0.05, 0.5108)],
+)
+def test_share_of_pulsnar_is_that_of_the_authors_code(sizes, narrowest, theirs):
+    groups = zip(sizes, ((8, 2), (8, 2), (1, 8)), strict=True)
+    chances = np.concatenate([beta.ppf((np.arange(n) + 0.5) / n, *shape) for n, shape in groups])
+    found = Share.of(chances, np.arange(len(chances)) < sizes[0], narrowest)
+    assert found.alpha == pytest.approx(theirs, abs=1e-3)
+
+
 def test_clusters_of_labelled_rows_are_found(rng):
     centres = np.array([[0, 0], [9, 0], [0, 9]])
     group = np.arange(900) % 3
