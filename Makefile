@@ -45,8 +45,8 @@ format: .venv/.dev
 
 # Speed against a floor measured in the same run, its parts, peak memory, import time, the cost of a study's record, a
 # large file scored, the paper's timing on images; then the published means, the recovery of a known truth, Theorem 1,
-# how often doubts are right, how often the test of labels at random rejects and intervals cover, and the other packages
-# for such data, side by side.
+# how often doubts are right, how often the test of labels at random rejects and intervals cover, the published figures
+# of other methods, and the other packages for such data, side by side.
 bench: .venv/.bench
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/methods.py
@@ -79,6 +79,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/audit_promises.py --paper
 	$(BIN)/python benchmarks/audit_promises.py --natural
 	$(BIN)/python benchmarks/dask_fit.py --folder .venv/bench --rows 2000000 --pieces 10 --labelled 500000
+	$(BIN)/python benchmarks/rival_figures.py
 	$(BIN)/python benchmarks/peers.py
 
 # The site, in docs/_build; a warning is an error.

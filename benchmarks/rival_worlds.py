@@ -75,7 +75,7 @@ def dedpul() -> list[float]:
     return found
 
 
-def pusb() -> list[float]:
+def pusb(ridge: float) -> list[float]:
     """The error on spambase with 20, 40 and 60% positives, for each; the clearest positives are labelled."""
     data = load("spambase")
     X, y = data.X / data.X.max(axis=0), data.y == 1
@@ -100,7 +100,7 @@ def pusb() -> list[float]:
             few = round(1000 * share)
             held = [rng.permutation(test[y[test]])[:few], rng.permutation(test[~y[test]])[: 1000 - few]]
             # The unlabelled rows are a sample of their own here, not all rows; hence not the classifier itself.
-            b = fit_ratio(design[unlabelled], design[labelled].mean(axis=0), share, 0.1)
+            b = fit_ratio(design[unlabelled], design[labelled].mean(axis=0), share, ridge)
             scores = design[np.concatenate(held)] @ b
             called = scores > np.quantile(scores, 1 - share)
             errors.append((called != np.repeat([True, False], [few, 1000 - few])).mean())
@@ -122,10 +122,10 @@ def nnpu() -> list[float]:
     return found
 
 
-def detm() -> list[float]:
-    """The share of positives among 1000 unlabelled rows with 15 columns; 0.3 and 0.7 in truth, means of five draws."""
+def detm(*truths: float) -> list[float]:
+    """The share of positives among 1000 unlabelled rows with 15 columns, for each true one; means of five draws."""
     found = []
-    for share in (0.3, 0.7):
+    for share in truths:
         shares = []
         for seed in range(5):
             rng = np.random.default_rng(seed)
@@ -139,7 +139,7 @@ def detm() -> list[float]:
 
 
 def pulsnar(kinds: int, draws: int, **options: Any) -> list[float]:
-    """The share of positives among 6000 unlabelled rows; 0.1, 0.3 and 0.5 in truth, means of several shuffles.
+    """The share of positives among 6000 unlabelled rows, for each true one of the paper; means of several shuffles.
 
     With several kinds of positives, the 2000 labelled rows have as many of each, and the unlabelled ones have twice as
     many of each kind as of the one before.
@@ -154,7 +154,7 @@ def pulsnar(kinds: int, draws: int, **options: Any) -> list[float]:
     X, y = make_classification(12_000 * (kinds + 1), 50, n_classes=kinds + 1, random_state=1001, **shape)
     rows = [np.flatnonzero(y == kind) for kind in range(kinds + 1)]
     each, found = 2000 // kinds, []
-    for share in (0.1, 0.3, 0.5):
+    for share in (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5):
         hidden = [round(6000 * share * 2**kind / (2**kinds - 1)) for kind in range(kinds)]
         parts = [some[each : each + n] for some, n in zip(rows[1:], hidden, strict=True)]
         chosen = np.concatenate([*(some[:each] for some in rows[1:]), *parts, rows[0][: 6000 - sum(hidden)]])

@@ -14,11 +14,13 @@ def test_every_rival_has_a_figure():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("figure", [each for each in FIGURES if each.quick], ids=lambda each: each.rival)
-def test_published_figures_are_met(figure):
+@pytest.mark.parametrize(
+    "figure", [each for each in FIGURES if each.quick], ids=lambda each: f"{each.rival}, {each.what}"
+)
+def test_published_figures_are_met_unless_the_benchmark_says_why_not(figure):
     ours = figure.measure()
     assert len(ours) == len(figure.published)
-    assert figure.met(ours)
+    assert figure.met(ours) is (not figure.why_not)
 
 
 def test_a_figure_is_met_only_if_each_of_its_values_is():
