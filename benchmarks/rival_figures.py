@@ -111,7 +111,7 @@ FIGURES = [
         0.02,
         lambda: detm(0.05),
         quick=True,
-        why_not="Their code starts at the truth; ours finds other maxima of the likelihood, once with the groups swapped.",
+        why_not="Their code starts at the truth; ours finds other maxima of the likelihood, once with swapped groups.",
     ),
     Figure(
         "PULSNAR",

@@ -20,8 +20,8 @@ class DETM(Rival):
     and f₃ = f₁ exp(α₂ + β₂ᵀx). Unlabelled rows follow π f₂ + (1 − π) f₃. Profiled over f₁, the empirical likelihood of
     n labelled and m unlabelled rows is that of a regression of the label: P(S=1 | x) = 1 / (1 + e^a + e^b) with
     a = α₁ + log(π m/n) + β₁ᵀx, and b likewise with 1 − π. Then e(x) = 1 / (1 + e^a) and
-    y(x) = (1 + e^a) / (1 + e^a + e^b). The paper climbs this likelihood by EM; here L-BFGS climbs it, to the same
-    points.
+    y(x) = (1 + e^a) / (1 + e^a + e^b). The paper climbs this likelihood by EM, here L-BFGS does. It has
+    several maxima, and where the two start decides which one they reach.
 
     The likelihood does not say which tilt belongs to the positives. The one under which labelled rows are more likely
     is taken. Left out: the tests and intervals of the paper.
