@@ -72,6 +72,26 @@ class Coin(GaussianNB):
         return np.exp(self.predict_log_proba(X))
 
 
+class First(GaussianNB):
+    """Learns from some columns alone; if turned, it takes labels for their absence."""
+
+    columns, turned = (0,), False
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X[:, self.columns], np.asarray(y, dtype=bool) ^ self.turned, sample_weight)
+
+    def predict_log_proba(self, X):
+        return super().predict_log_proba(X[:, self.columns])
+
+
+class More(First):
+    columns = (0, 2)
+
+
+class Backwards(First):
+    columns, turned = (1,), True
+
+
 class Memory(KNeighborsClassifier):
     """Remembers every row of fit."""
 
@@ -131,23 +151,8 @@ def test_many_rows_leave_out_a_learner_that_knows_nothing_and_few_do_not(rng):
 def test_a_learner_that_expects_the_opposite_is_left_out(rng):
     X = rng.normal(size=(3000, 2))
     s = rng.random(3000) < 1 / (1 + np.exp(1 - 2 * X[:, 0] - X[:, 1]))
-
-    class One(GaussianNB):
-        """Learns from one column, perhaps taking labels for their absence."""
-
-        column, turned = 0, False
-
-        def fit(self, X, y, sample_weight=None):
-            return super().fit(X[:, [self.column]], np.asarray(y, dtype=bool) ^ self.turned, sample_weight)
-
-        def predict_log_proba(self, X):
-            return super().predict_log_proba(X[:, [self.column]])
-
-    class Backwards(One):
-        column, turned = 1, True
-
-    both = score(X, s, given_learners([One(), Backwards()]))
-    assert [member.name for member in both.score.members] == list(both.learned) == ["One"]
+    both = score(X, s, given_learners([First(), Backwards()]))
+    assert [member.name for member in both.score.members] == list(both.learned) == ["First"]
 
 
 def test_our_logistic_regression_is_scikit_learns(problem):
@@ -231,6 +236,16 @@ def test_a_pair_with_strong_evidence_counts_as_much_as_all_others(rng):
     assert abs(y[2] / y[1]) < 0.5
     whole = Sample(as_design(found.score.preparation.transform(X)), s, None, None)
     assert found.evidence == pytest.approx(fit_pair_curve(whole, SETTINGS).evidence, rel=1e-6)
+
+
+def test_a_pair_counts_as_much_as_all_others_where_one_of_them_is_left_out(rng):
+    X = rng.normal(size=(3000, 4))
+    s = (rng.random(3000) < 1 / (1 + np.exp(-3 * X[:, 0]))) & (rng.random(3000) < 1 / (1 + np.exp(-3 * X[:, 1])))
+    found = score(X, s, given_learners([First(), More(), Backwards()]), pair=SETTINGS).score
+    assert [member.name for member in found.members] == ["First", "More", "linear pair"]
+    design = as_design(found.preparation.transform(X))
+    parts = [weight * each.log_odds(design, design) for weight, each in zip(found.weights, found.members, strict=True)]
+    assert np.std(parts[2]) == pytest.approx(np.std(parts[0] + parts[1]), rel=0.05)
 
 
 def test_only_the_columns_of_the_class_are_learned_from(problem, rng):

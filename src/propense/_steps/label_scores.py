@@ -35,8 +35,7 @@ __all__ = ["LabelScore", "Member", "ScoredRows", "fit_label_score"]
 
 # How many standard errors better is clearly better.
 _CLEARLY = 2.0
-# The penalty that holds the weights of learners together. `benchmarks/label_learners.py --large` chose it: a third and
-# three times as much rank nearly as well.
+# The penalty that holds the weights of learners together. `benchmarks/constants.py` halves and doubles it.
 _EVEN = 100.0
 
 # Fewer rows than these are scored sooner than threads start.
@@ -281,12 +280,13 @@ def _combine(sample: Sample, members: Sequence[Member], raw: Sequence[Any]) -> t
     A linear pair counts as much as all others together.
     """
     scaled, means, weights = _scale(sample, raw)
-    others = [place for place, member in enumerate(members) if member.name != PAIR and weights[place] > 0.0]
+    of_pair = np.array([member.name == PAIR for member in members])
+    others = np.flatnonzero(~of_pair & (weights > 0.0))
     if len(others) > 1:
-        weights[others] *= _stack(sample, [scaled[place] for place in others])
-    if others and len(others) < np.count_nonzero(weights):
-        together = sum(weights[place] * (raw[place] - means[place]) for place in others)
-        weights[others] /= max(math.sqrt(sample.mean(together**2)), 1e-9)
+        shares = _stack(sample, [scaled[place] for place in others])
+        together = sum(share * scaled[place] for share, place in zip(shares, others, strict=True))
+        # With a spread of 1, as the pair has.
+        weights[others] *= shares / max(math.sqrt(sample.mean(together**2)), 1e-9)
     total = sum(weight * (each - mean) for weight, each, mean in zip(weights, raw, means, strict=True))
     spread = math.sqrt(sample.mean(total**2))
     scale = 1.0 / spread if spread > 1e-9 else 0.0
