@@ -63,8 +63,8 @@ class PUClassifier(BasePUClassifier):
     learners : {"auto", "linear"} or list of classifiers, default="auto"
         What learns the labels. "auto": logistic regression, boosted trees and extra trees; without the last if there
         are more than 10 000 rows, and on a Dask cluster with xgboost; logistic regression alone if X is sparse, a
-        tensor or any other Dask array. A list of scikit-learn classifiers: those, each cross-fitted. "linear": y and e are logistic, with e
-        shrunk towards a constant.
+        tensor or any other Dask array. A list of scikit-learn classifiers: those, each cross-fitted. "linear": y and e
+        are logistic, with e shrunk towards a constant.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
