@@ -8,10 +8,12 @@ from typer.core import TyperGroup
 from propense.cli._audit import audit
 from propense.cli._bounds import bounds
 from propense.cli._datasets import datasets
+from propense.cli._fit import fit
+from propense.cli._inspect import inspect
 from propense.cli._methods import methods
 from propense.cli._printing import harmless
+from propense.cli._score import score
 from propense.cli._study import study
-from propense.cli._table import fit, inspect, score
 
 __all__ = ["app"]
 

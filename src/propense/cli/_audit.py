@@ -9,9 +9,9 @@ import typer
 
 from propense.cli._audit_summary import as_json, corrected_in_words, in_words
 from propense.cli._methods import find_method
+from propense.cli._options import Decimal, Defuse, Method, ModelFile, Table, load_model, split_names
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import harmless, say
-from propense.cli._table import Decimal, Defuse, Method, ModelFile, Table, load_model, split_names
 from propense.errors import InvalidOption
 
 __all__ = ["audit"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from propense.cli._methods import find_method
+from propense.cli._options import Decimal, Method, ModelFile, Table, load_model
 from propense.cli._printing import harmless, say
-from propense.cli._table import Decimal, Method, ModelFile, Table, load_model
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:

@@ -1,9 +1,6 @@
-"""`propense fit`, `score` and `inspect`: fit models to tables, and use them."""
+"""`propense fit`: fit a method to a table."""
 
 import tomllib
-import warnings
-from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +9,7 @@ import typer
 
 from propense.cli._flags import with_flags
 from propense.cli._methods import find_method
+from propense.cli._options import Decimal, Defuse, split_names
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
 from propense.cli._prior import read_prior
@@ -20,38 +18,11 @@ from propense.errors import InvalidOption
 if TYPE_CHECKING:
     from propense.tables import FitOptions, TableFit
 
-__all__ = [
-    "Decimal",
-    "Defuse",
-    "Method",
-    "ModelFile",
-    "Table",
-    "fit",
-    "inspect",
-    "load_model",
-    "score",
-    "split_names",
-]
+__all__ = ["fit"]
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file.")]
 Tables = Annotated[
     Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file, or a folder of Parquet files.")
 ]
-Decimal = Annotated[str | None, typer.Option("--decimal", help="The decimal sign of numbers in a CSV file: . or ,")]
-Defuse = Annotated[
-    bool,
-    typer.Option(
-        "--defuse",
-        help="In the CSV file written, put ' before text that a spreadsheet would run as a formula (= + - @).",
-    ),
-]
-Method = Annotated[
-    str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
-]
-ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
-
-# The facts of a model file whose names are not plain words.
-_FACTS = {"n_features": "number of features", "feature_names": "features", "kinds": "kinds of columns"}
 
 
 def fit(
@@ -211,81 +182,6 @@ def fit(
     say(*written)
 
 
-def score(
-    table: Table,
-    model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", help="The CSV (also .gz), Parquet or Arrow file to write.")],
-    top: Annotated[
-        int | None,
-        typer.Option("--top", min=1, help="Write only this many unlabelled rows, the most likely positives first."),
-    ] = None,
-    decimal: Decimal = None,
-    defuse: Defuse = False,
-    method: Method = None,
-) -> None:
-    """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from propense.cli._console import Console
-    from propense.tables import TableFile, score_file
-
-    if method is not None:
-        find_method(method)
-    fitted = load_model(model)
-    source = TableFile(table)
-    keep_apart([table, model], {"--out": out})
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    task = bar.add_task("rows", total=None)
-    # rich before 14.3 ends a bar that is disabled with an empty line.
-    with bar if console.is_terminal else nullcontext():
-        done = score_file(
-            fitted,
-            source,
-            out,
-            top=top,
-            decimal=decimal,
-            defuse=defuse,
-            progress=lambda rows: bar.update(task, completed=rows),
-        )
-    say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
-    for name in fitted.label.columns:
-        if name not in source.columns:
-            by = "" if len(fitted.label.columns) == 1 else " by it"
-            say(f"The table has no column {name!r}, so every row is treated as unlabelled{by}.")
-    if not hasattr(fitted.estimator, "audit_"):
-        say(*_fitted_rows(fitted, done.fitted, done.held_out))
-    for name, count in done.new_levels.items():
-        words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
-        say(f"Note: {words}. They are treated as its most frequent category.")
-    if fitted.audits and fitted.id is not None and fitted.id not in source.columns:
-        say(f"Note: The table has no column {fitted.id!r}, so rows that the audit has a verdict on are not recognised.")
-    if (checked := done.known_positive + done.known_negative) > 0:
-        found = f"{done.known_positive:,} of them positive, {done.known_negative:,} negative"
-        listed = " They are not in the list: known positives need no review." if top is not None else ""
-        which = "1 unlabelled row has" if checked == 1 else f"{checked:,} unlabelled rows have"
-        say(f"{which} a verdict from the audit, {found}.{listed}")
-    unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
-    say(str(done.promise) if top is not None else done.promise.about(unlabelled))
-    say(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
-
-
-def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")]) -> None:
-    """Show what is in a model file: method, parameters, columns, date, versions, and notes on the fit."""
-    from propense.model_files import inspect as inspect_file
-
-    facts = inspect_file(file)
-    doubts = facts.pop("doubts")
-    if "kinds" in facts:
-        facts["kinds"] = {name: "true/false" if kind == "truth" else kind for name, kind in facts["kinds"].items()}
-    for name, value in facts.items():
-        if value not in (None, [], {}):
-            say(f"{_FACTS.get(name, name) + ':':<20} {_in_words(value)}")
-    for doubt in doubts:
-        say(f"Note: {doubt}")
-
-
 def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "TableFit"]:
     """Fit in this process, or on Dask; the table, where it is in memory, and the fit."""
     if dask is not None:
@@ -324,49 +220,6 @@ def _write_fit(
     return words
 
 
-def load_model(path: Path, notes: Callable[[str], None] = say) -> Any:
-    """The model of a table in a file; notes on it are printed."""
-    from propense.model_files import load
-    from propense.tables import TableModel
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = load(path)
-    for each in caught:
-        notes(f"Note: {each.message}")
-    if not isinstance(model, TableModel):
-        raise InvalidOption(
-            f"{path} holds a {type(model).__name__}, not a model of a table. Use a file written by propense fit."
-        )
-    return model
-
-
-def _fitted_rows(model: Any, count: int | None, held_out: int) -> list[str]:
-    """Lines on the rows that were used in the fit, if there are any, and on those whose scores are too certain."""
-    if count is None:
-        return ["Note: Rows that were used in the fit cannot be recognised here. Their scores would be too certain."]
-    lines = []
-    if held_out:
-        lines.append(f"{held_out:,} of these rows are rows of the fit, scored by models that had not seen them.")
-    if count > held_out:
-        which = "have the same values as rows of the fit" if model.id is None else "were used in the fit"
-        words = f"{count - held_out:,} of these rows {which}; their scores are too certain"
-        changed = " Their values differ from those in the fit." if held_out and model.id is not None else ""
-        lines.append(f"Note: {words}.{changed} To review them, use fit --list.")
-    return lines
-
-
-def split_names(option: str, given: list[str] | None, columns: list[str]) -> list[str] | None:
-    """Columns separated by commas; a column whose name contains a comma is one column."""
-    if given is None:
-        return None
-    names = [name for text in given for name in ([text] if text in columns else text.split(","))]
-    stripped = [name if name in columns else name.strip() for name in names]
-    if "" in stripped and "" not in columns:
-        raise InvalidOption(f"{option} {','.join(given)}: a name is missing.")
-    return stripped
-
-
 def _parameters(given: list[str]) -> dict[str, Any]:
     """NAME=VALUE, with the value in TOML, or else a string."""
     found = {}
@@ -381,11 +234,3 @@ def _parameters(given: list[str]) -> dict[str, Any]:
         except (ValueError, RecursionError):
             raise InvalidOption(f"--set {name}: the value has too many digits or brackets to be read.") from None
     return found
-
-
-def _in_words(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={inner!r}" for key, inner in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return str(value)

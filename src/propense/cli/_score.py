@@ -1,0 +1,89 @@
+"""`propense score`: the scores of new rows."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from propense.cli._methods import find_method
+from propense.cli._options import Decimal, Defuse, Method, ModelFile, Table, load_model
+from propense.cli._outputs import keep_apart
+from propense.cli._printing import say
+
+__all__ = ["score"]
+
+
+def score(
+    table: Table,
+    model: ModelFile,
+    out: Annotated[Path, typer.Option("--out", help="The CSV (also .gz), Parquet or Arrow file to write.")],
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=1, help="Write only this many unlabelled rows, the most likely positives first."),
+    ] = None,
+    decimal: Decimal = None,
+    defuse: Defuse = False,
+    method: Method = None,
+) -> None:
+    """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from propense.cli._console import Console
+    from propense.tables import TableFile, score_file
+
+    if method is not None:
+        find_method(method)
+    fitted = load_model(model)
+    source = TableFile(table)
+    keep_apart([table, model], {"--out": out})
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    task = bar.add_task("rows", total=None)
+    # rich before 14.3 ends a bar that is disabled with an empty line.
+    with bar if console.is_terminal else nullcontext():
+        done = score_file(
+            fitted,
+            source,
+            out,
+            top=top,
+            decimal=decimal,
+            defuse=defuse,
+            progress=lambda rows: bar.update(task, completed=rows),
+        )
+    say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
+    for name in fitted.label.columns:
+        if name not in source.columns:
+            by = "" if len(fitted.label.columns) == 1 else " by it"
+            say(f"The table has no column {name!r}, so every row is treated as unlabelled{by}.")
+    if not hasattr(fitted.estimator, "audit_"):
+        say(*_fitted_rows(fitted, done.fitted, done.held_out))
+    for name, count in done.new_levels.items():
+        words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
+        say(f"Note: {words}. They are treated as its most frequent category.")
+    if fitted.audits and fitted.id is not None and fitted.id not in source.columns:
+        say(f"Note: The table has no column {fitted.id!r}, so rows that the audit has a verdict on are not recognised.")
+    if (checked := done.known_positive + done.known_negative) > 0:
+        found = f"{done.known_positive:,} of them positive, {done.known_negative:,} negative"
+        listed = " They are not in the list: known positives need no review." if top is not None else ""
+        which = "1 unlabelled row has" if checked == 1 else f"{checked:,} unlabelled rows have"
+        say(f"{which} a verdict from the audit, {found}.{listed}")
+    unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
+    say(str(done.promise) if top is not None else done.promise.about(unlabelled))
+    say(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
+
+
+def _fitted_rows(model: Any, count: int | None, held_out: int) -> list[str]:
+    """Lines on the rows that were used in the fit, if there are any, and on those whose scores are too certain."""
+    if count is None:
+        return ["Note: Rows that were used in the fit cannot be recognised here. Their scores would be too certain."]
+    lines = []
+    if held_out:
+        lines.append(f"{held_out:,} of these rows are rows of the fit, scored by models that had not seen them.")
+    if count > held_out:
+        which = "have the same values as rows of the fit" if model.id is None else "were used in the fit"
+        words = f"{count - held_out:,} of these rows {which}; their scores are too certain"
+        changed = " Their values differ from those in the fit." if held_out and model.id is not None else ""
+        lines.append(f"Note: {words}.{changed} To review them, use fit --list.")
+    return lines
