@@ -87,8 +87,9 @@ docs: .venv/.docs
 	$(BIN)/sphinx-build --builder html -W --keep-going --quiet docs docs/_build
 	@echo docs/_build/index.html
 
-# What a user installs: a wheel and a source archive, checked, and the demo run from the wheel in a new environment.
-dist: .venv/.made
+# What a user installs: a wheel and a source archive, checked, the demo run from each in a new environment, and the quick
+# tests from the unpacked archive.
+dist: .venv/.dev
 	rm -rf dist
 	$(BIN)/python -m pip install --quiet build twine
 	$(BIN)/python -m build --outdir dist .
@@ -97,6 +98,8 @@ dist: .venv/.made
 	  $(PYTHON) -m venv --clear .venv/trial && .venv/trial/$(SCRIPTS)/python -m pip install --quiet "$$each[cli]" \
 	    && (cd .venv/trial && $(SCRIPTS)/propense demo) || exit 1; \
 	done
+	rm -rf .venv/archive && mkdir .venv/archive && tar -xzf dist/*.tar.gz -C .venv/archive --strip-components 1
+	cd .venv/archive && PYTHONPATH=src ../$(SCRIPTS)/pytest -n auto --dist worksteal -m "not slow"
 
 .venv-floors/.made: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-floors
