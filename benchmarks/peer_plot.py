@@ -10,7 +10,7 @@ from peer_results import Results, standard_error
 
 __all__ = ["draw"]
 
-COLOURS = dict(zip(PACKAGES, ("black", "C0", "C1", "C2", "C3"), strict=True))
+COLOURS = dict(zip(PACKAGES, ("black", "C0", "C1", "C2", "C3", "C4"), strict=True))
 MARKERS = "os^vDP*Xd"
 # The scenarios of interest, and how their means are marked.
 SHOWN = {"other features": "o", "class score": "s"}
