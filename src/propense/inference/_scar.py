@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from propense._designs import as_design, column_moments
 from propense._inputs.labels import read_labels
-from propense._inputs.options import Count, Number, Option, Seed, check_options
+from propense._inputs.options import Count, Number, Option, Seed, ValueOption, check_options
 from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import Vector, library_of
 from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption
@@ -33,6 +33,7 @@ _OPTIONS: dict[str, Option] = {
     "n_simulations": Count(high=10**6),
     "max_rows": Count(optional=True),
     "random_state": Seed(),
+    "positive_label": ValueOption(),
 }
 
 
@@ -113,6 +114,7 @@ def scar_test(
     prior: float | tuple[float, float] | None = None,
     most_labelled: float = 0.8,
     propensity_features: Any = None,
+    positive_label: Any = None,
     n_simulations: int = 199,
     max_rows: int | None = 5000,
     random_state: Any = None,
@@ -140,6 +142,8 @@ def scar_test(
         assumption distinguishes the two. 1 assumes nothing and hardly detects them.
     propensity_features : list of str or of int, default=None
         The columns that the chance of a label may depend on; None means all. Fewer make the test sharper and faster.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows, as in every estimator.
     n_simulations : int, default=199
         The smallest possible p is 1 / (1 + n_simulations).
     max_rows : int or None, default=5000
@@ -177,7 +181,7 @@ def scar_test(
             f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in memory on a few thousand rows. Draw "
             "some, and pass them as an array."
         )
-    arguments = _Arguments(propensity_features, most_labelled, n_simulations, max_rows, random_state)
+    arguments = _Arguments(propensity_features, most_labelled, n_simulations, max_rows, random_state, positive_label)
     check_options(arguments, _OPTIONS)
     sample, _ = read_sample(arguments, X, y, None, None, read_labels)
     random = check_random_state(random_state)
@@ -206,13 +210,20 @@ class _Arguments(BaseEstimator):
     """The arguments, in the form that the readers of estimators' inputs take."""
 
     def __init__(
-        self, propensity_features: Any, most_labelled: Any, n_simulations: Any, max_rows: Any, random_state: Any
+        self,
+        propensity_features: Any,
+        most_labelled: Any,
+        n_simulations: Any,
+        max_rows: Any,
+        random_state: Any,
+        positive_label: Any,
     ) -> None:
         self.propensity_features = propensity_features
         self.most_labelled = most_labelled
         self.n_simulations = n_simulations
         self.max_rows = max_rows
         self.random_state = random_state
+        self.positive_label = positive_label
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -91,6 +91,8 @@ def method_parameters(model: BasePUClassifier, where: str) -> dict[str, Any]:
             parameters[name] = list(columns)
     if "prior" in parameters:
         parameters["prior"] = describe_prior(parameters["prior"])
+    if isinstance(parameters.get("positive_label"), np.generic):
+        parameters["positive_label"] = parameters["positive_label"].item()
     return dict(parameters)
 
 

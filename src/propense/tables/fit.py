@@ -24,7 +24,7 @@ from propense.tables.cells import row_ids
 from propense.tables.fitted_rows import remember, remember_scores
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.label_columns import LabelColumns, read_label_columns
-from propense.tables.labels import Label, read_label
+from propense.tables.labels import Label, name_values, read_label
 from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
 from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
@@ -151,6 +151,7 @@ def fit_table(
     model, prepared, notes = prepare_table(table, columns, found, chosen, where)
     fits = None if progress is None else partial(progress, "fit")
     notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labels(chosen.labels), fits)
+    name_values(model.estimator, found, prepared.labelled)
     if progress is not None:
         progress("test", 0, 1)
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
@@ -196,8 +197,8 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
     check_is_fitted(estimator)
     sources = None
     if estimator._takes_sources and has_columns(y):
-        y, sources, _ = read_sources(y)
-    labelled, _ = read_labels(separate_known_negatives(y)[0])
+        y, sources, _ = read_sources(y, estimator.classes_[1])
+    labelled, _ = read_labels(separate_known_negatives(y, estimator.classes_[1])[0], None, estimator.classes_[1])
     if ids is not None and len(ids) != len(labelled):
         raise InvalidInput(f"ids has {len(ids)} names for {len(labelled)} rows.")
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(estimator.n_features_in_)])
