@@ -33,6 +33,9 @@ _ROOMS = (
 # The rooms of the public names that are not estimators.
 _HOMES = {
     "column_check": "inference",
+    "hidden": "estimators",
+    "posterior": "estimators",
+    "propensity": "estimators",
     "bounds": "inference",
     "intervals": "inference",
     "load": "model_files",

@@ -192,10 +192,10 @@ def _in_order(values: NDArray[Any], positive: Any) -> NDArray[Any]:
     one, other = values.tolist()
     if not isinstance(one, str):
         return values
-    numbers_ = number_word(one), number_word(other)
-    if None not in numbers_:
-        # As numbers, the larger one.
-        return values[np.argsort(numbers_)]
+    first, second = number_word(one), number_word(other)
+    if first is not None and second is not None:
+        # As of two numbers, the larger one.
+        return values if first < second else values[::-1].copy()
     word = labelled_word(one, other)
     if word is None:
         ways = " or ".join(f"positive_label={_quoted(each)}" for each in (one, other))

@@ -18,7 +18,7 @@ from propense._inputs.host import HostReader
 from propense._inputs.labels import read_classes, separate_known_negatives
 from propense._inputs.preparation import Preparation, has_missing
 from propense._inputs.prior_groups import PriorGroups, read_prior_groups
-from propense._inputs.reader import Reader, find_invalid
+from propense._inputs.reader import Reader, find_invalid, refuse_lazy
 from propense._inputs.sources import Sources, has_columns, read_sources
 from propense._maths.arrays import Index, Vector, as_float, library_of
 from propense._maths.double_logistic import class_given_label
@@ -223,6 +223,8 @@ def read_sample(
         if getattr(estimator, name, None) is not None:
             # Of an earlier fit.
             setattr(estimator, name, None)
+    refuse_lazy("y", y, InvalidLabels)
+    refuse_lazy("sample_weight", sample_weight, InvalidWeights)
     reader = _reader_of(X, sample_weight)
     features = reader.read_matrix(estimator, X, reset=True)
     if y is None:
@@ -319,6 +321,7 @@ def read_features(estimator: Any, X: Any) -> Design:
 
 def _reader_of(X: Any, sample_weight: Any = None) -> Reader:
     """The reader of X and the other inputs; optional packages are imported only if X is theirs."""
+    refuse_lazy("X", X, InvalidFeatures)
     library = library_of(X)
     if library == "torch":
         from propense._inputs.torch import TorchReader

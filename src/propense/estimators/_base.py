@@ -122,6 +122,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     classes_: NDArray[Any]
     prior_: float
+    doubts_: tuple[Doubt, ...]
     _posterior: Predictor
     _propensity: Predictor
 

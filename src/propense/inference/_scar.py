@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from propense._designs import as_design, column_moments
+from propense._inputs.inside import method_inside
 from propense._inputs.labels import read_labels
 from propense._inputs.options import Count, Number, Option, Seed, ValueOption, check_options
 from propense._inputs.sample import Sample, read_sample
@@ -115,6 +116,7 @@ def scar_test(
     most_labelled: float = 0.8,
     propensity_features: Any = None,
     positive_label: Any = None,
+    model: Any = None,
     n_simulations: int = 199,
     max_rows: int | None = 5000,
     random_state: Any = None,
@@ -144,6 +146,9 @@ def scar_test(
         The columns that the chance of a label may depend on; None means all. Fewer make the test sharper and faster.
     positive_label : int, float, bool or str, default=None
         The value of y that marks labelled rows, as in every estimator.
+    model : fitted estimator of propense, or a pipeline or search that ends in one, default=None
+        Tests the features as the estimator sees them: the steps before it transform X. Its ``propensity_features`` and
+        ``positive_label`` are used unless others are passed. Its fit is not.
     n_simulations : int, default=199
         The smallest possible p is 1 / (1 + n_simulations).
     max_rows : int or None, default=5000
@@ -176,6 +181,11 @@ def scar_test(
     >>> result.p_value
     0.025
     """
+    if model is not None:
+        inside = method_inside(model)
+        X, own = inside.transform(X), inside.method.get_params(deep=False)
+        propensity_features = own.get("propensity_features") if propensity_features is None else propensity_features
+        positive_label = own.get("positive_label") if positive_label is None else positive_label
     if library_of(X) in ("torch", "dask"):
         raise InvalidFeatures(
             f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in memory on a few thousand rows. Draw "
