@@ -36,7 +36,7 @@ def hidden(model: Any, X: Any) -> Rows:
     >>> data = make_double_logistic(500, random_state=0)
     >>> model = make_pipeline(StandardScaler(), SAREM()).fit(data.X, data.labelled)
     >>> hidden(model, data.X[:3]).round(2)
-    array([0.02, 0.51, 0.01])
+    array([0.96, 0.19, 0.3 ])
     """
     inside = method_inside(model)
     return inside.method.predict_hidden(inside.transform(X))
