@@ -47,7 +47,7 @@ def sar_recall(s: Any, y_pred: Any, *, propensity: Any, sample_weight: Any = Non
     >>> print(f"{sar_recall([1, 1, 0], [1, 0, 0], propensity=[0.25, 0.5, 0.5]):.3f}")
     0.667
     """
-    return _recall(read_predictions(s, y_pred, propensity, sample_weight))
+    return _recall(read_predictions(s, y_pred, propensity, sample_weight, positive_label))
 
 
 def sar_precision(
