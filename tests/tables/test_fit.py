@@ -4,10 +4,13 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import compute, csv, parquet
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -138,6 +141,10 @@ LABELS = [
     (["Y", "n"], "letters"),
     (["Ja", "Nein"], "German"),
     (["reported", "not reported"], "a word and its denial"),
+    (["Positive", "unlabelled"], "positive and unlabelled"),
+    (["case", "control"], "case and control"),
+    (["fraud", "unknown"], "a word and unknown"),
+    (["flagged", "unflagged"], "a word and its denial in one"),
 ]
 
 
@@ -296,6 +303,62 @@ def test_a_table_without_labels_is_an_error(clinic):
         fit_table(unnamed, "reported")
 
 
+@pytest.mark.parametrize("kind", ["csv", "path", "parquet", "pandas", "polars", "batch"])
+def test_a_table_may_be_a_file_or_a_data_frame(tmp_path, clinic, found, kind):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    parquet.write_table(clinic, tmp_path / "t.parquet")
+    table = {
+        "csv": str(tmp_path / "t.csv"),
+        "path": tmp_path / "t.csv",
+        "parquet": tmp_path / "t.parquet",
+        "pandas": clinic.to_pandas().set_index(np.arange(600) + 7),
+        "polars": pl.from_arrow(clinic),
+        "batch": clinic.combine_chunks().to_batches()[0],
+    }[kind]
+    again = fit_table(table, "reported", **LINEAR)
+    assert again.schema == found.schema
+    np.testing.assert_array_equal(again.scores.hidden, found.scores.hidden)
+
+
+def test_what_is_no_table_is_one_error(tmp_path, clinic):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    # The file names the place of an error.
+    with pytest.raises(InvalidTable, match=r"t\.csv has no column 'told'"):
+        fit_table(tmp_path / "t.csv", "told")
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    mixed = pd.DataFrame({"a": [1, "x", b"y"], "reported": [1, 0, 1]})
+    for table, words in (
+        (tmp_path / "none.csv", r"none\.csv"),
+        (tmp_path, "is a folder. Pass a file, or .* fit_folder"),
+        (pl.from_arrow(clinic).lazy(), r"the table is a LazyFrame of polars.* Call .collect\(\)"),
+        (twice, "the table cannot be read as columns of one kind each: Duplicate column names"),
+        (mixed, "the table cannot be read as columns of one kind each"),
+        ({"a": [1]}, "the table is a dict. Pass an Arrow table, a data frame"),
+        (np.zeros((2, 2)), "the table is a ndarray"),
+    ):
+        with pytest.raises(InvalidTable, match=words):
+            fit_table(table, "reported")
+
+
+def test_a_table_with_most_rows_labelled_names_its_own_values(clinic, found):
+    labels = pa.array(["case" if each else "control" for each in (~found.labelled).tolist()])
+    table = clinic.set_column(clinic.column_names.index("reported"), "reported", labels)
+    notes = " ".join(fit_table(table, "reported", **LINEAR, scar_test=False).notes)
+    assert "have the value 'case', which was read as the label, and the others 'control'" in notes
+    assert "pass positive='control'" in notes
+    swapped = fit_table(table, "reported", positive="control", **LINEAR, scar_test=False)
+    assert "Most rows are labelled" not in " ".join(swapped.notes)
+    # Labels and empty cells cannot be the other way round.
+    gaps = pa.array(["case" if each else None for each in (~found.labelled).tolist()])
+    table = clinic.set_column(clinic.column_names.index("reported"), "reported", gaps)
+    assert "Most rows are labelled" not in " ".join(fit_table(table, "reported", **LINEAR, scar_test=False).notes)
+
+
+def test_the_value_of_labelled_rows_is_an_option_of_the_table(clinic):
+    with pytest.raises(InvalidOption, match="Pass positive= in its place"):
+        fit_table(clinic, "reported", id="patient", parameters={"positive_label": "yes"})
+
+
 def test_columns_that_are_probably_not_features_are_noted(clinic, found):
     odd = (
         clinic.append_column("one", pa.array([1.0] * 600))
@@ -336,6 +399,13 @@ def test_a_pipeline_is_summarised():
         summarise_estimator(pipeline, data.X, data.labelled, ids=[1, 2, 3])
     with pytest.raises(NotFittedError):
         summarise_estimator(JERM(), data.X, data.labelled)
+    words = np.where(data.labelled, "churn", "stay")
+    named = GridSearchCV(
+        make_pipeline(StandardScaler(), JERM(positive_label="churn")), {"jerm__ridge": [JERM().ridge]}, cv=2
+    )
+    again = summarise_estimator(named.fit(data.X, words), data.X, words)
+    np.testing.assert_array_equal(again.labelled, data.labelled)
+    np.testing.assert_allclose(again.scores.hidden, found.scores.hidden)
 
 
 def test_an_estimator_is_summarised():

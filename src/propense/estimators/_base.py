@@ -15,14 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, Predictor
 from propense._designs.threads import threads_by_size
-from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
+from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask, doubt_of, mostly_labelled
 from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._diagnostics.named_columns import named_statistics
 from propense._inputs.columns import Column
-from propense._inputs.labels import fill_missing, read_labels
-from propense._inputs.options import Choice, Option, check_options
+from propense._inputs.labels import fill_missing, holds, read_labels
+from propense._inputs.options import Choice, Option, ValueOption, check_options
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample, read_features, read_sample
+from propense._inputs.sources import has_columns
 from propense._maths.arrays import Rows, library_of, namespace, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
@@ -49,11 +50,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The values of y that mean unlabelled and labelled.
+        The values of y that mean unlabelled and labelled, in this order, which need not be that of the alphabet.
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of y(x) = P(Y=1 | x) = σ(βᵀx), where y is logistic.
     propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
@@ -108,13 +111,18 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     description: ClassVar[Description] = Description()
 
-    _options: ClassVar[dict[str, Option]] = {"decision": Choice(("posterior", "balanced"))}
+    _options: ClassVar[dict[str, Option]] = {
+        "decision": Choice(("posterior", "balanced")),
+        "positive_label": ValueOption(),
+    }
 
-    # For a subclass whose constructor does not take it.
+    # For a subclass whose constructor does not take them.
     decision: str = "posterior"
+    positive_label: Any = None
 
     classes_: NDArray[Any]
     prior_: float
+    doubts_: tuple[Doubt, ...]
     _posterior: Predictor
     _propensity: Predictor
 
@@ -134,8 +142,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     # What turns columns into features before the method sees them, where that is asked for.
     _preparation: Preparation | None = None
 
-    def __init__(self, *, decision: str = "posterior") -> None:
+    def __init__(self, *, decision: str = "posterior", positive_label: Any = None) -> None:
         self.decision = decision
+        self.positive_label = positive_label
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -166,9 +175,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             most 30 levels with at least 5 rows each, and one for missing cells; the other words are one level,
             "(other)".
         y : array-like of shape (n_samples,)
-            Which rows are labelled. Two values: the larger is the label (1, True, "yes" and not "no"). One value and
-            missing ones (NaN, None, pandas NA, an empty string): missing means unlabelled. Two values and missing ones:
-            the smaller value marks rows known to be negative (only if y is in memory). `SeveralSources` takes a column
+            Which rows are labelled. Two numbers: the larger is the label (1, True). Two words: the one that means
+            labelled, where that is certain ("yes" and not "no", "case" and not "control", "fraud" and not "unknown");
+            other words are refused. One value and missing ones (NaN, None, pandas NA, an empty string): missing means
+            unlabelled. Two values and missing ones: the value that is not the label marks rows known to be negative
+            (only if y is in memory). ``positive_label`` says which value is the label. `SeveralSources` takes a column
             for each source of labels.
         sample_weight : array-like of shape (n_samples,), default=None
             The weight of each row: 2 counts the row twice, 0 leaves it out. Divide weights that stand for rows of a
@@ -200,6 +211,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             )
         self._fit_sample(sample)
         self.classes_ = classes
+        self.doubts_ = (*self._doubts_of_labels(sample, y), *self.doubts_)
         if not self.converged_:
             warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=3)
         for doubt in self.doubts_:
@@ -276,6 +288,15 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             marked="positive" if self._read_labels is not read_labels else "labelled",
         )
         return (*model.doubts, *ask(statistics, asked))
+
+    def _doubts_of_labels(self, sample: Sample, y: Any) -> tuple[Doubt, ...]:
+        """Whether the values of y may have been read the wrong way round."""
+        if "mostly_labelled" not in self._asked() or sample.negative is not None:
+            return ()
+        other, label = self.classes_.tolist()
+        found = doubt_of(mostly_labelled, sample.mean(sample.labelled), repr(label), repr(other))
+        # One value and missing ones cannot be swapped.
+        return found if found and (has_columns(y) or holds(y, other)) else ()
 
     def _asked(self) -> tuple[str, ...]:
         """The kinds of doubts to look into after a fit."""

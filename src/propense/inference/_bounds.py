@@ -140,7 +140,7 @@ def bounds(
 
     Parameters
     ----------
-    model : fitted estimator of propense, or a pipeline that ends in one
+    model : fitted estimator of propense, or a pipeline or search that ends in one
         Its s(x) is used, out of fold if X are the rows of fit and it has kept these values; its e(x) only for
         ``departure``, and its y(x) as the class score of ``rising`` and ``clearest``.
     X : array-like, sparse matrix, data frame or tensor of shape (n_rows, n_features)

@@ -91,6 +91,8 @@ def method_parameters(model: BasePUClassifier, where: str) -> dict[str, Any]:
             parameters[name] = list(columns)
     if "prior" in parameters:
         parameters["prior"] = describe_prior(parameters["prior"])
+    if isinstance(parameters.get("positive_label"), np.generic):
+        parameters["positive_label"] = parameters["positive_label"].item()
     return dict(parameters)
 
 
@@ -131,6 +133,8 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
     if hasattr(model, "audit_"):
         facts["audit_"] = describe_audit(model.audit_)
     known = {*facts, *model.get_params(deep=False)}
+    # A class that does not take one of the base's arguments may have its default.
+    known |= {name for name in ("decision", "positive_label") if getattr(model, name) == getattr(type(model), name)}
     # Answers for the rows of fit are not part of the model.
     foreign = [name for name in vars(model) if not name.startswith(("_", "oof_")) and name not in known]
     if foreign:

@@ -4,6 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from propense._inputs.inside import method_inside
+from propense.estimators import hidden as chance_of_hidden
 from propense.inference import ScarTest
 from propense.plots._base import axes_or_new
 from propense.tables.groups import Grouping
@@ -46,6 +48,8 @@ class PrevalenceDisplay:
             The labels; ``estimator.classes_[1]`` marks the labelled rows.
         ax : matplotlib axes, default=None
         """
+        inside = method_inside(estimator)
+        estimator, X = inside.method, inside.transform(X)
         labelled = np.asarray(y) == estimator.classes_[1]
         kept = out_of_fold_scores(estimator, len(labelled))
         hidden = (estimator.predict_hidden(X) if kept is None else kept.hidden)[~labelled].sum()
@@ -171,7 +175,7 @@ class ReviewDisplay:
             Unlabelled rows.
         ax : matplotlib axes, default=None
         """
-        return cls(estimator.predict_hidden(X)).plot(ax=ax)
+        return cls(chance_of_hidden(estimator, X)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display. The axes are kept as ``ax_``."""

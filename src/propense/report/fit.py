@@ -85,7 +85,7 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
 
     Parameters
     ----------
-    estimator : fitted estimator of propense, or a pipeline that ends in one
+    estimator : fitted estimator of propense, or a pipeline or search that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The features that the estimator was fitted on.
     y : array-like of shape (n_samples,)

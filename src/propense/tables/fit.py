@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from propense._inputs.inside import method_inside
 from propense._inputs.labels import read_labels, separate_known_negatives
 from propense._inputs.preparation import Preparation
 from propense._inputs.sources import has_columns, read_sources
@@ -20,11 +20,12 @@ from propense.errors import InvalidInput
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest, SourcesTest, sources_test
+from propense.tables.as_table import as_table
 from propense.tables.cells import row_ids
 from propense.tables.fitted_rows import remember, remember_scores
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.label_columns import LabelColumns, read_label_columns
-from propense.tables.labels import Label, read_label
+from propense.tables.labels import Label, name_values, read_label
 from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
 from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
@@ -123,7 +124,7 @@ def fit_table(
     table: Any,
     label: str | Sequence[str] | FitOptions,
     *,
-    where: str = "the table",
+    where: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> TableFit:
@@ -131,11 +132,12 @@ def fit_table(
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : pyarrow.Table, data frame of pandas or polars, str or Path
+        The table, or the name of its file: CSV, Parquet or Arrow. The index of a data frame is left out.
     label : str, list of str or FitOptions
         The column that shows which rows are labelled, those of several sources, or all options in one object.
-    where : str, default="the table"
-        The name of the table in errors.
+    where : str, default=None
+        The name of the table in errors; None means the name of its file, or "the table".
     progress : callable, default=None
         Called with what is being done ("fit" or "test"), the number of its parts that are done, and of all.
     **options
@@ -145,12 +147,14 @@ def fit_table(
     -------
     TableFit
     """
+    table, where = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
     columns = check_columns(table.column_names, chosen, where)
     found = _read_label(table, chosen, where)
     model, prepared, notes = prepare_table(table, columns, found, chosen, where)
     fits = None if progress is None else partial(progress, "fit")
     notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labels(chosen.labels), fits)
+    name_values(model.estimator, found, prepared.labelled)
     if progress is not None:
         progress("test", 0, 1)
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
@@ -178,7 +182,7 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
 
     Parameters
     ----------
-    estimator : fitted estimator of propense, or a pipeline that ends in one
+    estimator : fitted estimator of propense, or a pipeline or search that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The features it was fitted on. Groups are made only for dense columns.
     y : array-like of shape (n_samples,), or with a column for each of several sources
@@ -190,14 +194,13 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
     -------
     TableFit
     """
-    if isinstance(estimator, Pipeline):
-        X = estimator[:-1].transform(X)
-        estimator = estimator[-1]
+    inside = method_inside(estimator)
+    estimator, X = inside.method, inside.transform(X)
     check_is_fitted(estimator)
     sources = None
     if estimator._takes_sources and has_columns(y):
-        y, sources, _ = read_sources(y)
-    labelled, _ = read_labels(separate_known_negatives(y)[0])
+        y, sources, _ = read_sources(y, estimator.classes_[1])
+    labelled, _ = read_labels(separate_known_negatives(y, estimator.classes_[1])[0], None, estimator.classes_[1])
     if ids is not None and len(ids) != len(labelled):
         raise InvalidInput(f"ids has {len(ids)} names for {len(labelled)} rows.")
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(estimator.n_features_in_)])

@@ -10,7 +10,7 @@ from propense.tables.cells import as_text, check_feature, check_readable, normal
 from propense.tables.fit import Counts, TableFit, fit_naive, summarise_fit
 from propense.tables.folder import Piece, TableFolder, join_tables
 from propense.tables.label_columns import LabelColumns
-from propense.tables.labels import Label, read_label
+from propense.tables.labels import Label, name_values, read_label
 from propense.tables.model import TableModel
 from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
@@ -66,6 +66,7 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
     estimator, features = model.estimator, prepared.features
     X, labelled = _spread(folder, model, features.shape[1], options.decimal)
     notes += fit_collecting_warnings(estimator, X, labelled)
+    name_values(estimator, label, labelled)
     naive = fit_naive(estimator, X, labelled)
     scar, untested = run_scar_test(options, estimator, features, prepared.labelled)
     if len(features) < folder.rows:

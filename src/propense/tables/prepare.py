@@ -292,6 +292,8 @@ def _make_estimator(options: FitOptions) -> BasePUClassifier:
     unknown = [name for name in parameters if name not in known]
     if unknown:
         raise InvalidOption(f"{type(estimator).__name__} has no parameter {unknown[0]!r}. It has: {', '.join(known)}.")
+    if "positive_label" in parameters:
+        raise InvalidOption("The value of labelled rows is an option of the table. Pass positive= in its place.")
     if "random_state" in known:
         estimator.set_params(random_state=0)
     named = ("class_features", "propensity_features")

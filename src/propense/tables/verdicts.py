@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.label_words import PAIRS
 from propense.errors import InvalidOption, InvalidTable
-from propense.tables.labels import PAIRS
 
 __all__ = ["NO", "OPEN", "UNSURE", "YES", "read_words", "said"]
 
