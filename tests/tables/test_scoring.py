@@ -6,7 +6,8 @@ import pytest
 from pyarrow import csv, parquet
 
 from propense.errors import InvalidLabels, InvalidOption, InvalidTable
-from propense.tables import TableFile, files, fit_table, score_file
+from propense.tables import TableFile, TableWriter, fit_table, score_file
+from propense.tables.formats import csv_files, excel_files, json_files, typed_files
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -18,15 +19,17 @@ def found(clinic):
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(files, "_BLOCK", 4096)
-    monkeypatch.setattr(files, "_ROWS", 100)
+    for module in (csv_files, json_files):
+        monkeypatch.setattr(module, "BLOCK", 4096)
+    for module in (excel_files, json_files, typed_files):
+        monkeypatch.setattr(module, "ROWS", 100)
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
-@pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.csv.gz"])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl", "t.xlsx"])
+@pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.csv.gz", "o.jsonl.xz", "o.xlsx"])
 def test_every_row_keeps_its_place_and_gets_its_scores(tmp_path, clinic, found, small_batches, name, out):
-    write = csv.write_csv if name.endswith("csv") else parquet.write_table
-    write(clinic, tmp_path / name)
+    with TableWriter(tmp_path / name) as writer:
+        writer.write(clinic)
     told = []
     done = score_file(found.model, TableFile(tmp_path / name), tmp_path / out, progress=told.append)
     assert len(told) > 3
