@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import csv, parquet
+from pyarrow import csv
 
 from propense.errors import InvalidLabels, InvalidOption, InvalidTable
 from propense.tables import TableFile, TableWriter, fit_table, score_file

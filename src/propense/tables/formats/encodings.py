@@ -24,6 +24,8 @@ _WORD, _WORDS = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*"),
 _BEYOND, _ESCAPED, _MORE = re.compile(r"[^\x00-\x7f]"), re.compile("[\udc80-\udcff]"), 4 << 20
 # The most letters that may stand at an odd place, as a share of those beyond ASCII.
 _ODD = 0.05
+# The least share of о, е, а and и among the letters of Russian; a third is usual.
+_VOWELS = 0.2
 # Of a compressed text, as much is looked at as may be read into memory.
 _ALLOWANCE, _PER_BYTE = 16 << 20, 100
 # Signs that stand between letters in words.
@@ -144,7 +146,11 @@ def _look(blocks: Callable[[], Iterator[bytes]], most: int) -> tuple[set[bytes],
 
 def _is_fine(words: set[bytes], name: str) -> bool:
     share = _share_odd(words, name)
-    return share is not None and share <= _ODD
+    if share is None or share > _ODD:
+        return False
+    letters = [sign for sign in _decoded(words, name) if sign.isalpha()] if name in _CYRILLIC else []
+    # Russian has its usual vowels, mostly in lower case; bytes of Korean or Chinese do not.
+    return not letters or sum(sign in "оеаи" for sign in letters) >= _VOWELS * len(letters)
 
 
 def _share_odd(words: set[bytes], name: str) -> float | None:
@@ -176,11 +182,13 @@ def _odd(word: str, *, cyrillic: bool) -> int:
             continue
         before, after = place > 0 and letters[place - 1], place + 1 < len(word) and letters[place + 1]
         if not letters[place]:
-            odd += (before and after and sign not in _INSIDE) or not sign.isprintable()
+            drawn = "\u2500" <= sign <= "\u259f"
+            odd += (before and after and sign not in _INSIDE) or drawn or not sign.isprintable()
         elif sign.isupper() and before and word[place - 1].islower():
             odd += 1
         elif not cyrillic:
-            odd += all(beyond[max(place - 2, 0) : place + 1]) and place >= 2
+            # Polish has words with three in a row.
+            odd += place >= 3 and all(beyond[place - 3 : place + 1])
     return odd
 
 

@@ -4,7 +4,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -34,22 +34,22 @@ class Parts:
 
     def __init__(self, path: Path, where: str) -> None:
         self._path, self.where = path, where
+        # Also what is open when a reader of a part is left before its end.
+        self._held = ExitStack()
 
     def __enter__(self) -> "Parts":
         with self._path.open("rb") as file:
             start = file.read(1 << 16)
         if start.startswith(_OLE):
             if any(_PROTECTED in data for data in (start, _rest(self._path))):
-                raise InvalidTable(
-                    f"{self.where} is protected by a password. Open it, remove the password and save it."
-                )
+                raise InvalidTable(f"{self.where} is protected by a password. Open it, and save it without one.")
             raise InvalidTable(
                 f"{self.where} is an .xls file of old Excel, whatever its name says. Open it and save it as .xlsx."
             )
-        self._archive = zipfile.ZipFile(self._path)
+        self._archive = self._held.enter_context(zipfile.ZipFile(self._path))
         most = _ALLOWANCE + _PER_BYTE * self._path.stat().st_size
         if sum(each.file_size for each in self._archive.infolist()) > most:
-            self._archive.close()
+            self._held.close()
             raise InvalidTable(
                 f"{self.where} unpacks to more than {most >> 20:,} MB, {_PER_BYTE} times its size, as files do that "
                 "are made to fill the memory. If it is a table, save it as a .csv file, which is not compressed."
@@ -57,14 +57,15 @@ class Parts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._archive.close()
+        self._held.close()
 
     def has(self, name: str) -> bool:
         return name in self._archive.NameToInfo
 
     def feed(self, name: str, parser: Any) -> Iterator[None]:
         """Let a parser read a part, with a pause after every piece of it."""
-        with self.named(name), self._archive.open(name) as file:
+        with self.named(name):
+            file = self._held.enter_context(self._archive.open(name))
             while block := file.read(1 << 16):
                 parser.Parse(block, False)
                 yield
