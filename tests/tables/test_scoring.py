@@ -89,7 +89,14 @@ def test_a_spreadsheet_gets_back_its_own_kind_of_file(tmp_path, clinic, found):
     assert done.positives == pytest.approx(found.expected.sum())
     written = (tmp_path / "o.csv").read_text(encoding="utf-8")
     assert written.replace('"', "").startswith("\ufeffpatient;age;")
-    assert TableFile(tmp_path / "o.csv").read().column("age").to_pylist()[0] == str(rows[0]["age"]).replace(".", ",")
+    back = TableFile(tmp_path / "o.csv").read()
+    assert back.column("age").to_pylist()[0] == str(rows[0]["age"]).replace(".", ",")
+    # Its own columns have the decimal sign of the table.
+    for name in ("posterior", "propensity", "hidden"):
+        cells = back.column(name).to_pylist()
+        assert not any("." in cell for cell in cells)
+        values = [float(cell.replace(",", ".")) for cell in cells]
+        np.testing.assert_allclose(values, getattr(found.scores, name), rtol=1e-12)
 
 
 def test_labels_may_differ_in_case_but_not_in_value(tmp_path, clinic, found):

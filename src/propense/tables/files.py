@@ -13,7 +13,7 @@ from propense.tables.formats.encodings import check_encoding
 from propense.tables.formats.excel_files import ExcelReader
 from propense.tables.formats.excel_writer import ExcelWriter, check_sheet
 from propense.tables.formats.json_files import JsonReader, JsonWriter
-from propense.tables.formats.names import READ_ONLY, SUFFIXES, check_format, find_format, format_of
+from propense.tables.formats.names import READ_ONLY, SUFFIXES, WRITTEN, check_format, find_format, format_of
 from propense.tables.formats.text import BROKEN, TextFile
 from propense.tables.formats.typed_files import ArrowReader, ArrowWriter, ParquetReader, ParquetWriter
 from propense.tables.spelling import Spelling, with_sign
@@ -197,9 +197,10 @@ class TableWriter:
     ) -> None:
         self._path, self._marked, self._defuse, self._numbers = path, marked, defuse, numbers
         self.decimal = decimal
-        self._format = format_of(Path(path.name))
-        if path.name.lower().endswith(READ_ONLY):
-            raise InvalidTable(f"{path}: {path.suffix} files are read but not written. Write .xlsx, or .csv.gz.")
+        found = find_format(path)
+        if found is None or path.name.lower().endswith(READ_ONLY):
+            raise InvalidTable(f"{path}: the name of a file to write must end with {WRITTEN}.")
+        self._format = found
         self._separator = separator or ("\t" if self._format == "tsv" else ",")
         if self._format == "xlsx":
             check_sheet(path.name, 0)
@@ -262,7 +263,7 @@ class TableWriter:
 def check_output(path: Path, columns: int, rows: int = 0) -> None:
     """Raise an error, before any work, if a table of this size could not be written to a file of this name."""
     TableWriter(path)
-    if format_of(Path(path.name)) == "xlsx":
+    if find_format(path) == "xlsx":
         check_sheet(path.name, columns, rows)
 
 

@@ -22,6 +22,8 @@ _USUAL, _LATIN, _CYRILLIC = "cp1252", ("cp1250", "cp850", "mac_roman"), ("cp1251
 _WORD, _WORDS = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*"), 5_000
 # What is not ASCII, and what is not UTF-8 either; bytes that are looked at after the first of these.
 _BEYOND, _ESCAPED, _MORE = re.compile(r"[^\x00-\x7f]"), re.compile("[\udc80-\udcff]"), 4 << 20
+# Fewer different words do not show that a text is in one of the other encodings.
+_FEW = 5
 # The most letters that may stand at an odd place, as a share of those beyond ASCII.
 _ODD = 0.05
 # The least share of о, е, а and и among the letters of Russian; a third is usual.
@@ -99,7 +101,7 @@ def find_encoding(blocks: Callable[[], Iterator[bytes]], size: int, where: str, 
     if _is_fine(words, _USUAL):
         return Found(_USUAL)
     others = [name for name in (*_LATIN, *_CYRILLIC) if _is_fine(words, name)]
-    if len({_decoded(words, name) for name in others}) == 1:
+    if len({_decoded(words, name) for name in others}) == 1 and len(words) >= _FEW:
         return Found(others[0])
     tried = others or [_USUAL, "cp1250", "cp1251", "shift_jis", "gb18030"]
     readings = "".join(f" In {name} it has {_shown(words, name)!r}." for name in others[:3])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from propense.errors import InvalidOption, InvalidTable
 
-__all__ = ["FORMATS", "READ_ONLY", "SUFFIXES", "check_format", "find_format", "format_of", "sniff"]
+__all__ = ["FORMATS", "READ_ONLY", "SUFFIXES", "WRITTEN", "check_format", "find_format", "format_of", "sniff"]
 
 # The formats, and the end of a file name that each is written with.
 FORMATS = {
@@ -45,6 +45,7 @@ _OTHERS = {
 }
 # How files begin that are not text; the last is that of a workbook with a password, or of old Excel.
 _MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "xlsx", b"\xd0\xcf\x11\xe0": "xlsx"}
+WRITTEN = ".csv, .tsv or .jsonl (also with .gz, .bz2 or .xz), .xlsx, .parquet, .arrow or .feather"
 _SHOWN = ".csv, .tsv, .jsonl or .ndjson (also with .gz, .bz2, .xz or .zip), .xlsx, .parquet, .arrow or .feather"
 
 
