@@ -171,12 +171,15 @@ def test_commands_that_are_printed_work_for_decimal_commas_and_spaces(tmp_path, 
     assert drawn.separator == ";"
     assert any("," in each for each in weights)
     assert not any("." in each for each in weights)
+    before = drawn.path.read_bytes()
     fill(folder / "check.csv", folder / "filled.csv")
     (folder / "filled.csv").replace(folder / "check.csv")
     read = call(*shlex.split(re.search(r"propense (audit read .*)", ended.stdout)[1]), cwd=folder)
     assert (read.returncode, read.stderr) == (0, "")
-    forgotten = call("audit", "draw", paths[0], "--model", paths[1], "--out", folder / "c.csv")
-    assert "If the comma is a decimal sign, pass --decimal ','." in forgotten.stderr
+    # The model remembers the decimal sign.
+    forgotten = call("audit", "draw", paths[0], "--model", paths[1], "--out", folder / "c.csv", "--size", 200)
+    assert (forgotten.returncode, forgotten.stderr) == (0, "")
+    assert (folder / "c.csv").read_bytes() == before
     for command in (("audit", "draw", "--out", folder / "c.csv"), ("bounds",)):
         ended = call(*command, paths[0], "--model", paths[1], "--decimal", "x")
         assert ended.stderr == "Error: --decimal 'x' is not a point or a comma.\n"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from propense.cli._methods import find_method
-from propense.cli._options import Decimal, Method, ModelFile, Table, load_model
+from propense.cli._options import Decimal, Encoding, Format, Method, ModelFile, Sheet, Table, load_model
 from propense.cli._printing import harmless, say
+from propense.cli._streams import open_table, said_of
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -72,10 +73,13 @@ def bounds(
     ] = 95.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
     method: Method = None,
 ) -> None:
     """Say how many rows of a table are positive under assumptions about the labels alone, with a range."""
-    from propense.tables import TableFile, bound_table
+    from propense.tables import bound_table
 
     if not 50.0 <= confidence < 100.0:
         raise InvalidOption(f"--confidence {confidence:g}: give per cent, from 50 to below 100, such as 95.")
@@ -91,12 +95,12 @@ def bounds(
     if method is not None:
         find_method(method)
     fitted = load_model(model, notes=(lambda line: print(harmless(line), file=sys.stderr)) if json else say)
-    source = TableFile(table)
-    found = bound_table(fitted, source.read(), group=group, where=str(table), decimal=decimal, **given)
+    source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
+    found = bound_table(fitted, source.read(), group=group, where=source.where, decimal=decimal, **given)
     if json:
         print(_as_json(found))
     else:
-        say(*str(found).splitlines())
+        say(*said_of(source), *str(found).splitlines())
 
 
 def _range(option: str, given: str | None) -> Any:

@@ -9,10 +9,11 @@ import typer
 
 from propense.cli._flags import with_flags
 from propense.cli._methods import find_method
-from propense.cli._options import Decimal, Defuse, split_names
+from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet, split_names
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
 from propense.cli._prior import read_prior
+from propense.cli._streams import STANDARD, open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 Tables = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file, or a folder of Parquet files.")
+    Path,
+    typer.Argument(metavar="TABLE", help=f"A file: {FILES}; a folder of Parquet files; or - for standard input."),
 ]
 
 
@@ -98,6 +100,9 @@ def fit(
         ),
     ] = "balanced",
     decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A parameter of the method: NAME=VALUE, such as ridge=10. May be repeated."),
@@ -123,7 +128,8 @@ def fit(
     review: Annotated[
         Path | None,
         typer.Option(
-            "--list", help="Write the unlabelled rows to review first, with their chances, to this file (CSV, …)."
+            "--list",
+            help="Write the unlabelled rows to review first, with their chances, to this file (CSV, Excel, …) or to -.",
         ),
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many rows to list.")] = 50,
@@ -133,11 +139,14 @@ def fit(
 ) -> None:
     """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
-    from propense.tables import FitOptions, TableFile, TableFolder, list_rows, write_list
+    from propense.tables import FitOptions, TableFolder, list_rows, write_list
     from propense.tables.review import check_list
 
     in_pieces = dask is not None or table.is_dir()
-    source = TableFolder(table) if in_pieces else TableFile(table)
+    if in_pieces:
+        given = {"--sheet": sheet, "--encoding": encoding, "--format": format}
+        _refuse_for_folders([option for option, value in given.items() if value is not None])
+    source = TableFolder(table) if in_pieces else open_table(table, format=format, sheet=sheet, encoding=encoding)
     read = [piece.path for piece in source.pieces] if isinstance(source, TableFolder) else [table]
     keep_apart(read, {"--list": review, "--model": model, "--report": report})
     if report is not None:
@@ -164,22 +173,26 @@ def fit(
         scar_test=scar_test,
     )
     kind, _ = find_method(options.method_name)
-    if review is not None:
-        if dask is not None:
-            raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
-        check_list(kind, source.columns, review, str(table))
-    rows, found = _fit(source, options, dask)
-    found = replace(found, notes=[with_flags(note) for note in found.notes])
-    written = _write_fit(found, table, model, report, decimal)
-    listed = None
-    if review is not None:
-        listed = list_rows(found, top)
-        write_list(listed, rows, source, review, defuse=defuse)
-        written.insert(0, f"Wrote the list {review}.")
-    show_fit(found, table, model, listed, decimal)
-    if not written:
-        written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
-    say(*written)
+    if review is not None and dask is not None:
+        raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
+    with standard_output(review, source, format) as out:
+        if review is not None:
+            check_list(kind, source.columns, out, source.where, top)
+        rows, found = _fit(source, options, dask)
+        found = replace(found, notes=[with_flags(note) for note in found.notes])
+        written = _write_fit(found, table, model, report, decimal)
+        listed = None
+        if review is not None:
+            listed = list_rows(found, top)
+            numbers = [column.name for column in found.schema.columns if column.kind == "number"]
+            sign = None if found.model is None else found.model.spelling.decimal
+            write_list(listed, rows, source, out, defuse=defuse, decimal=sign, numbers=numbers)
+            written.insert(0, f"Wrote the list {review}.")
+        show_fit(found, table, model, listed, decimal)
+        say(*said_of(source))
+        if not written:
+            written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
+        say(*written)
 
 
 def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "TableFit"]:
@@ -195,7 +208,23 @@ def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "Ta
 
     with show_progress() as progress:
         table = source.read()
-        return table, fit_table(table, options, where=str(source.path), progress=progress)
+        found = fit_table(table, options, where=source.where, progress=progress)
+    return table, _with_spelling(found, source)
+
+
+def _with_spelling(found: "TableFit", source: Any) -> "TableFit":
+    """The fit whose model also remembers the encoding and the sheet of the file."""
+    from propense.tables import TableFile
+
+    if found.model is None or not isinstance(source, TableFile):
+        return found
+    spelling = replace(source.spelling, decimal=found.model.spelling.decimal)
+    return replace(found, model=replace(found.model, spelling=spelling))
+
+
+def _refuse_for_folders(options: list[str]) -> None:
+    if options:
+        raise InvalidOption(f"{options[0]} is for a file, and Parquet files in a folder or on Dask do not need it.")
 
 
 def _write_fit(
@@ -214,7 +243,7 @@ def _write_fit(
     if report is not None:
         from propense.report import gather_fit, render
 
-        files = None if table.is_dir() else (str(table), model)
+        files = None if table.is_dir() or table == STANDARD else (str(table), model)
         render(gather_fit(found, table.name, files=files, decimal=decimal)).write(report)
         words.append(f"Wrote the report {report}.")
     return words

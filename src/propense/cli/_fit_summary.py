@@ -7,6 +7,7 @@ from rich.text import Text
 
 from propense.cli._console import Console
 from propense.cli._printing import harmless, say
+from propense.cli._streams import STANDARD
 from propense.tables import (
     Group,
     Grouping,
@@ -35,7 +36,8 @@ def show_fit(
     """Print the columns, the estimates, under-labelled groups, what was learned, what the list promises, and notes."""
     console = Console()
     label = "" if found.model is None else f" ({found.model.label})"
-    say(f"{table.name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
+    name = "standard input" if table == STANDARD else table.name
+    say(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
     for kind, words in _KINDS.items():
         names = [column.name for column in found.schema.columns if column.kind == kind]
         if names:
@@ -54,7 +56,7 @@ def show_fit(
     if listed is not None:
         say(str(listed.promise))
     # An audit reads a file, not a folder.
-    if (advice := advise_audit(found)) is not None and not table.is_dir():
+    if (advice := advise_audit(found)) is not None and not table.is_dir() and table != STANDARD:
         command = advice.commands(str(table), "FILE" if model is None else str(model), decimal)[0]
         say(f"{str(advice).rstrip('.')}: {command}{' (fit --model FILE saves the model)' if model is None else ''}")
 

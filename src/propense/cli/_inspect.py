@@ -10,7 +10,12 @@ from propense.cli._printing import say
 __all__ = ["inspect"]
 
 # The facts of a model file whose names are not plain words.
-_FACTS = {"n_features": "number of features", "feature_names": "features", "kinds": "kinds of columns"}
+_FACTS = {
+    "n_features": "number of features",
+    "feature_names": "features",
+    "kinds": "kinds of columns",
+    "spelling": "table written with",
+}
 
 
 def inspect(file: Annotated[Path, typer.Argument(metavar="FILE", help="A model file.")]) -> None:

@@ -10,10 +10,45 @@ import typer
 from propense.cli._printing import say
 from propense.errors import InvalidOption
 
-__all__ = ["Decimal", "Defuse", "Method", "ModelFile", "Table", "load_model", "split_names"]
+__all__ = [
+    "FILES",
+    "Decimal",
+    "Defuse",
+    "Encoding",
+    "Format",
+    "Method",
+    "ModelFile",
+    "Sheet",
+    "Table",
+    "load_model",
+    "split_names",
+]
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file.")]
-Decimal = Annotated[str | None, typer.Option("--decimal", help="The decimal sign of numbers in a CSV file: . or ,")]
+# The files that hold tables.
+FILES = "CSV, JSON lines (both also .gz), Excel (.xlsx), Parquet or Arrow"
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help=f"A file: {FILES}; or - for standard input.")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        help="The decimal sign of numbers written as text: . or , (the model remembers that of its table).",
+    ),
+]
+Sheet = Annotated[
+    str | None, typer.Option("--sheet", help="The sheet of an Excel workbook, if more than one has cells.")
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", help="The encoding of a text file, such as cp1252, if it cannot be found."),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="The format of a table whose name does not show it, and of standard output: csv, tsv, jsonl, xlsx, "
+        "parquet or arrow.",
+    ),
+]
 Defuse = Annotated[
     bool,
     typer.Option(

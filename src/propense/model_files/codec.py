@@ -121,8 +121,9 @@ def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
         label = description["label"]
         several = label if isinstance(label[0], tuple) else (label,)
         words = " or ".join(f"{column} = {positive}" for column, positive, _ in several)
-        about = {"label": words, "id": description["id"]}
-    except (KeyError, TypeError, ValueError, IndexError):
+        spelling = {name: value for name, value in (description.get("spelling") or {}).items() if value is not None}
+        about = {"label": words, "id": description["id"], "spelling": spelling}
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ModelFileError("it does not hold a model") from None
     return {**facts, **about, "n_features": len(columns), "feature_names": list(columns), "kinds": columns}
 

@@ -21,6 +21,7 @@ from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.past_audits import PastDraw, answers
 from propense.tables.schema import Schema
+from propense.tables.spelling import UNKNOWN, DecimalSign, Spelling
 from propense.tables.verdicts import OPEN
 
 __all__ = [
@@ -95,6 +96,8 @@ class TableModel:
         It is kept as it was before any audit.
     audits : tuple of PastDraw
         The rows that were drawn for audits, and their verdicts, the earliest first.
+    spelling : Spelling
+        How the table was written. Other tables are expected to be written so too, unless they show that they are not.
     """
 
     label: Label | LabelColumns
@@ -105,6 +108,7 @@ class TableModel:
     fitted_rows: NDArray[np.int64] | None = None
     held_out: HeldOut | None = None
     audits: tuple[PastDraw, ...] = ()
+    spelling: Spelling = UNKNOWN
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
         """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""
@@ -118,9 +122,16 @@ class TableModel:
         """y, e and h of the rows of an Arrow table or batch.
 
         Rows of the fit are recognised by their values, and by their ids if the model has any. They get the scores of
-        models that have not seen them, if these are kept.
+        models that have not seen them, if these are kept. Numbers written as text have the decimal sign that they show,
+        or else that of the table of the fit.
         """
-        return self.score_read(table, self.schema.read(table, where, first_row), where)[0]
+        points = self.decimal_sign(None, where).points(table, self.schema.names)
+        return self.score_read(table, self.schema.read(points, where, first_row), where)[0]
+
+    def decimal_sign(self, given: str | None, where: str) -> DecimalSign:
+        """The decimal sign of a table to score: the one given, the one it shows, or that of the table of the fit."""
+        numbers = [column.name for column in self.schema.columns if column.kind == "number"]
+        return DecimalSign(given, self.spelling.decimal, numbers, where)
 
     def score_read(self, table: Any, read: Any, where: str) -> tuple[Scores, NDArray[np.bool_]]:
         """The same of a table that `schema.read` has made `read` of, and which rows have scores held out."""

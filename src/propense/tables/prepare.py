@@ -18,6 +18,7 @@ from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.model import ADDED, TableModel
 from propense.tables.schema import Schema, infer_schema
+from propense.tables.spelling import Spelling, find_sign
 
 __all__ = ["FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
 
@@ -207,7 +208,9 @@ def prepare_table(
         if columns is not None:
             places = _feature_positions(name, columns, origins)
             estimator.set_params(**{name: list(columns) if mixed else places})
-    model = TableModel(label, options.id, schema, None if mixed else preparation, estimator)
+    numbers = [column.name for column in schema.columns if column.kind == "number"]
+    spelling = Spelling(find_sign(table, numbers, options.decimal))
+    model = TableModel(label, options.id, schema, None if mixed else preparation, estimator, spelling=spelling)
     notes = [f"The column {name!r} is empty and was left out." for name in empty]
     notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
     if mixed:

@@ -1,5 +1,6 @@
 """Rows to review first: the unlabelled rows of fit that are most likely to be positive."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
 from propense.tables.cells import take_rows
-from propense.tables.files import TableFile, TableWriter
+from propense.tables.files import TableFile, TableWriter, check_output
 from propense.tables.fit import TableFit
 from propense.tables.folder import TableFolder
 from propense.tables.model import review_order
@@ -107,7 +108,14 @@ def list_rows(found: TableFit, top: int = 50) -> ReviewList:
 
 
 def write_list(
-    review: ReviewList, table: Any, source: TableFile | TableFolder, out: Path, *, defuse: bool = False
+    review: ReviewList,
+    table: Any,
+    source: TableFile | TableFolder,
+    out: Path,
+    *,
+    defuse: bool = False,
+    decimal: str | None = None,
+    numbers: Sequence[str] = (),
 ) -> None:
     """Write a list to a file, in the format of its name.
 
@@ -121,24 +129,24 @@ def write_list(
     out : Path
     defuse : bool, default=False
         As in `score_file`.
+    decimal : {".", ","}, default=None
+        The decimal sign of a CSV file. None means a comma where semicolons separate the cells, and a point elsewhere.
+    numbers : list of str, default=()
+        Columns of text that hold numbers. Excel gets them as numbers.
     """
-    separator, marked = getattr(source, "separator", ","), getattr(source, "marked", False)
     with (
         write_atomically(Path(out), InvalidTable) as path,
-        TableWriter(
-            path, separator=None if separator in (",", "\t") else separator, marked=marked, defuse=defuse
-        ) as output,
+        TableWriter.like(path, source, defuse=defuse, decimal=decimal, numbers=numbers) as output,
     ):
-        output.write(review.take(table, str(source.path)))
+        output.write(review.take(table, source.where))
 
 
-def check_list(method: type, columns: list[str], out: Path, where: str) -> None:
+def check_list(method: type, columns: list[str], out: Path, where: str, top: int = 50) -> None:
     """Raise an error before a fit if its list could not be made or written."""
     if issubclass(method, Naive):
         raise InvalidOption(NO_LIST)
     _check_names(columns, where)
-    # It knows the formats.
-    TableWriter(Path(out))
+    check_output(Path(out), len(columns) + len(_ADDED), top)
 
 
 def _check_names(columns: list[str], where: str) -> None:
