@@ -19,11 +19,6 @@ def doubtful_columns(
         distinct = np.unique(known)
         if len(distinct) == 1 and len(known) == len(values):
             notes.append(f"The column {column.name!r} has the same value in every row, so it has no effect.")
-        elif column.kind == "number" and len(distinct) == len(values) > 20 and (distinct % 1 == 0).all():
-            notes.append(
-                f"The column {column.name!r} has a different whole number in every row. "
-                f"Pass id={column.name!r} if it names the rows."
-            )
         elif len(distinct) == 2 and len(known) == len(values) and abs(np.corrcoef(values, labelled)[0, 1]) > 1 - 1e-9:
             notes.append(
                 f"The column {column.name!r} shows exactly which rows are labelled. "

@@ -16,6 +16,7 @@ from propense.estimators import PUClassifier, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._lists import lists_by_class
 from propense.tables.cells import row_ids
+from propense.tables.drift import Drift, DriftWatch, SeenColumn
 from propense.tables.fitted_rows import HeldOut, hash_ids, hash_rows
 from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
@@ -95,6 +96,8 @@ class TableModel:
         It is kept as it was before any audit.
     audits : tuple of PastDraw
         The rows that were drawn for audits, and their verdicts, the earliest first.
+    seen : tuple of SeenColumn, or None
+        How the rows of fit are spread over each column, for `drift`; None if not remembered.
     """
 
     label: Label | LabelColumns
@@ -105,6 +108,7 @@ class TableModel:
     fitted_rows: NDArray[np.int64] | None = None
     held_out: HeldOut | None = None
     audits: tuple[PastDraw, ...] = ()
+    seen: tuple[SeenColumn, ...] | None = None
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
         """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""
@@ -133,6 +137,12 @@ class TableModel:
         here, log_odds = held.find(hash_rows(self.schema.encode(read), ids))
         a, b, *ends = log_odds.T
         return scores.replaced(here, scores_of_log_odds(self.estimator, a, b, ends)), here
+
+    def drift(self, table: Any, where: str = "the table") -> Drift:
+        """Which columns of an Arrow table are spread otherwise than in the fit. Print it."""
+        watch = DriftWatch(self.schema, self.seen)
+        watch.add(self.schema.encode(self.schema.read(table, where)))
+        return watch.result()
 
     def verdicts(self, table: Any, read: Any, where: str, first_row: int = 0) -> NDArray[np.int8]:
         """What audits say of the rows of a table that `schema.read` has made `read` of: 1, 0, or −1 if nothing."""

@@ -4,7 +4,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
 from propense.tables.cells import check_decimal, normalise_decimals, row_ids, take_rows
+from propense.tables.drift import Drift, DriftWatch
 from propense.tables.files import TableFile, TableWriter, need_arrow
 from propense.tables.fitted_rows import are_among, hash_ids, hash_values
 from propense.tables.model import ADDED, Scores, TableModel, review_order
@@ -53,6 +54,8 @@ class Scored:
     new_levels : dict of str to int
         By column, the number of cells with a category, or an empty cell, that did not occur in the fit. They are
         treated as the most frequent category.
+    drift : Drift
+        Which columns have moved since the fit. Print it.
     """
 
     rows: int
@@ -66,6 +69,7 @@ class Scored:
     held_out: int = 0
     known_positive: int = 0
     known_negative: int = 0
+    drift: Drift = field(default_factory=lambda: Drift(0, checked=False))
 
 
 def score_file(
@@ -112,6 +116,7 @@ def score_file(
     sums: Any = 0.0
     used_listed = 0
     new_levels: Counter[str] = Counter()
+    watch = DriftWatch(model.schema, model.seen)
     # If the source has semicolons or a byte order mark, so does the output: for the same spreadsheet.
     separator = None if source.separator in (",", "\t") else source.separator
     with (
@@ -123,6 +128,7 @@ def score_file(
             read = model.schema.read(cells, str(source.path), rows)
             matrix = model.schema.encode(read)
             new_levels.update(_new_levels(model, matrix))
+            watch.add(matrix)
             used = _used_in_fit(model, batch, matrix, str(source.path))
             known = model.label.read_table(batch, str(source.path), rows)
             # Where numbers are too large, one error says so.
@@ -154,18 +160,20 @@ def score_file(
         if best is not None:
             output.write(best.rows)
             sums, used_listed = _add_up(best.facts), int(best.facts[:, _USED].sum())
+    drift = watch.result()
     return Scored(
         rows=rows,
         labelled=labelled,
         positives=positives,
         listed=rows if best is None else best.rows.num_rows,
-        promise=_promise(model, sums, used_listed),
+        promise=_promise(model, sums, used_listed, drift),
         fitted=fitted if _remembers(model, source.columns) else None,
         seconds=time.perf_counter() - start,
         new_levels=dict(new_levels),
         held_out=held_out,
         known_positive=int(audited[0]),
         known_negative=int(audited[1]),
+        drift=drift,
     )
 
 
@@ -193,8 +201,10 @@ def _add_up(facts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([add_up(facts[:, 1], facts[:, 2:4]), facts[:, _SLOPES:].sum(axis=0)])
 
 
-def _promise(model: TableModel, sums: NDArray[np.float64], used: int) -> Promise:
+def _promise(model: TableModel, sums: NDArray[np.float64], used: int, drift: Drift) -> Promise:
     """What the rows that were added up promise; `used` of them have scores that are too certain."""
+    if drift.much:
+        return Promise.of(sums, drift.reason)
     audit = getattr(model.estimator, "audit_", None)
     if audit is not None:
         # Its chances agree with verdicts on such rows.
