@@ -251,11 +251,11 @@ def _day(value: Any) -> float:
 
 def _span(value: Any) -> float:
     """The days of a duration, or of a time since midnight."""
+    if isinstance(value, np.timedelta64):
+        return float(days_of_durations(np.array([value]))[0])
     if isinstance(value, datetime.time):
-        value = datetime.datetime.combine(_START, value.replace(tzinfo=None)) - datetime.datetime.combine(
-            _START, datetime.time()
-        )
-    return float(days_of_durations(np.array([value], dtype="timedelta64[us]"))[0])
+        value = datetime.timedelta(0, value.second, value.microsecond, 0, value.minute, value.hour)
+    return float(value / datetime.timedelta(days=1))
 
 
 def _word(value: Any) -> str:

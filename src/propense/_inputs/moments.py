@@ -65,7 +65,7 @@ _UNITS = {
 }
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([^\W\d_]+)\.?")
 _PARTS = re.compile(rf"([-+])?\s*({_PART.pattern})(?:(?:\s*,\s*|\s+and\s+|\s+und\s+|\s*)({_PART.pattern}))*")
-_CLOCK = re.compile(r"([-+])?(?:(-?\d+) (?:days?),? )?(?:\+?)(\d{1,6}):([0-5]\d)(?::([0-5]\d(?:[.,]\d{1,9})?))?")
+_CLOCK = re.compile(r"([-+])?(?:(\d+) days?,? \+?)?(\d{1,6}):([0-5]\d)(?::([0-5]\d(?:[.,]\d{1,9})?))?")
 _WRITTEN = re.compile(
     r"([-+])?P(?=.)(?:(\d+(?:\.\d+)?)Y)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?"
     r"(?:T(?=.)(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?"
@@ -161,7 +161,9 @@ def duration_of(word: str) -> float | None:
     if clock := _CLOCK.fullmatch(word):
         sign, days, hours, minutes, seconds = clock.groups()
         total = 3600.0 * int(hours) + 60.0 * int(minutes) + float((seconds or "0").replace(",", "."))
-        return (-1.0 if sign == "-" else 1.0) * (float(days or 0) + total / _DAY)
+        way = -1.0 if sign == "-" else 1.0
+        # As Python and pandas write it, the sign before days is that of the days alone: -1 days +12:00:00.
+        return way * total / _DAY if days is None else way * float(days) + total / _DAY
     if (written := _WRITTEN.fullmatch(word)) and any(written.groups()[1:]):
         scales = (365.25, 365.25 / 12, 7.0, 1.0, 1 / 24, 1 / 1440, 1 / _DAY)
         total = sum(float(part) * scale for part, scale in zip(written.groups()[1:], scales, strict=True) if part)

@@ -44,9 +44,10 @@ _COMMA = r"^[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
 # 1,234.5: commas separate thousands, if the decimal sign is known to be a point.
 _POINT = r"^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$"
 # What may stand around a number in a cell: a currency, a unit.
+# Without classes of all letters, which would take milliseconds to compile for every column.
 _PARTED = (
     r"^(?P<before>[<>≤≥~≈]?=?\s*(?:[€$£¥]|EUR|USD|CHF|GBP)?\s*)(?P<number>[-+]?[\d.,]*\d)"
-    r"(?P<after>(?:\s*[\p{L}%‰°µ€$£¥][\p{L}\d%‰°µ€$£¥/²³.^ ]{0,15})?)$"
+    r"(?P<after>(?:\s*[^\d\s.,;:+\-][^,;:]{0,15})?)$"
 )
 # 1.549 and 12.300: the point is a decimal sign or separates thousands.
 _THOUSANDS = r"^[-+]?[1-9]\d{0,2}(\.\d{3})+$"
@@ -57,7 +58,8 @@ _FORMULA = r"^[=+\-@\t\r]"
 _HARMLESS = r"^([-+]?(\d[\d.,]*|[.,]\d+)([eE][-+]?\d+)?\s?%?|-+|[-+]?(?i:inf|infinity|nan))$"
 # A number with separators, a unit, a per cent sign or brackets.
 _FORMATTED = (
-    r"^[<>≤≥~≈]?=?\s?[-+(]?\s?[€$£]?\s?\d[\d.,'’\s]*\)?\s?(%|[€$£]|\p{L}{1,4}\.?|[\p{L}µ]{1,5}/[\p{L}\d²³]{1,5})?$"
+    r"^[<>≤≥~≈]?=?\s?[-+(]?\s?[€$£]?\s?\d[\d.,'’\s]*\)?\s?"
+    r"(%|[€$£]|[^\d\s.,()'’/%-]{1,4}\.?|[^\d\s.,()'’/%-]{1,5}/[^\s.,()'’/%-]{1,5})?$"
 )
 
 

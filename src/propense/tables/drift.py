@@ -217,10 +217,11 @@ def _moved(
             continue
         shift = now / of_now - before / of_before
         if abs(shift) >= _SAID and _chance(before, of_before, now, of_now) < level:
-            found.append((abs(shift), part, now / of_now, before / of_before))
+            # Of two levels that differ by the same, the one that has become more frequent.
+            found.append((round(abs(shift), 9), shift > 0, part, now / of_now, before / of_before))
     if not found:
         return None
-    shift, part, share, was = max(found)
+    shift, _, part, share, was = max(found)
     return MovedColumn(column.name, shift, _in_words(column, seen, part, share, was), column.kind == "date")
 
 

@@ -16,10 +16,10 @@ __all__ = ["CHOICES", "Repeats", "apply_choice", "find_repeats", "folds_of_ids",
 CHOICES = ("drop", "keep")
 # With fewer different rows, counts may have a common divisor by chance.
 _FEW_ROWS = 20
-# Columns with many different values, in which copies agree and rows that are alike by chance differ.
-_RICHEST = 8
-# A repeated row is a copy if, of the rows that agree in all other columns, this share agrees in each of these too.
-_AGREE = 0.9
+# Columns that are taken out one by one.
+_TRIED = 12
+# Pairs of equal rows are copies if there are more than so many times those expected by chance, and so many more.
+_TIMES, _MORE = 3.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Repeats:
 def find_repeats(table: Any) -> Repeats:
     """The rows of an Arrow table that are equal in every column.
 
-    Where a few columns have few values, rows are alike by chance; then many more rows agree in all columns but one.
+    Where columns have few values, rows are alike by chance. How many shows in rows that agree in all columns but one.
     """
     names = list(table.column_names)
     every = [_codes(table.column(j)) for j in range(len(names))]
@@ -65,15 +65,34 @@ def find_repeats(table: Any) -> Repeats:
     repeated = int((~first).sum())
     if times > 1:
         return Repeats(first, repeated, times, example)
-    richness = [len(np.unique(each)) for each in every]
-    richest = np.argsort(richness)[::-1][:_RICHEST]
-    for j in richest:
-        # Rows that agree in the other columns: sums of hashes allow to take one column out again.
-        others = len(total) - len(np.unique(total - _spread(every[j], int(j))))
-        if repeated < _AGREE * others:
-            return Repeats(first, 0, 1, example)
-    # If one value fills every column, nothing distinguishes copies.
-    return Repeats(first, repeated if max(richness) > 2 else 0, 1, example)
+    expected = _chance_pairs(every, total)
+    copied = _pairs(counts) > _TIMES * expected + _MORE
+    return Repeats(first, repeated if copied else 0, 1, example)
+
+
+def _chance_pairs(every: list[NDArray[np.uint64]], total: NDArray[np.uint64]) -> float:
+    """About how many pairs of rows are equal by chance.
+
+    Of the pairs that agree in all columns but one, those that are no copies agree in that one too with the chance q
+    that two rows do. So those that differ in it, times q / (1 − q), are as many as those that agree by chance.
+    """
+    # One column of those that say the same in other words, such as a name and its code.
+    different = list({np.unique(each, return_inverse=True)[1].tobytes(): j for j, each in enumerate(every)}.values())
+    rich = sorted(different, key=lambda j: len(np.unique(every[j])))
+    tried = {rich[place] for place in np.linspace(0, len(rich) - 1, min(_TRIED, len(rich))).round().astype(int)}
+    equal = _pairs(np.unique(total, return_counts=True)[1])
+    most = 0.0
+    for j in tried:
+        q = _pairs(np.unique(every[j], return_counts=True)[1]) / _pairs(np.array([len(total)]))
+        if q < 1:
+            # Sums of hashes allow to take one column out again.
+            others = _pairs(np.unique(total - _spread(every[j], j), return_counts=True)[1])
+            most = max(most, (others - equal) * q / (1.0 - q))
+    return most
+
+
+def _pairs(counts: NDArray[Any]) -> float:
+    return float((counts * (counts - 1.0)).sum() / 2.0)
 
 
 def apply_choice(table: Any, choice: str | None, where: str) -> tuple[Any, NDArray[np.intp] | None, list[str]]:
@@ -96,8 +115,8 @@ def apply_choice(table: Any, choice: str | None, where: str) -> tuple[Any, NDArr
         return table, None, []
     if found.times > 1:
         raise InvalidTable(
-            f"{where} holds every row {_times(found.times)}, so it seems to be stacked on itself: rows {one} and {other} "
-            "are equal in every column, and so on. Labels would look more certain than they are. Pass "
+            f"{where} holds every row {_times(found.times)}, so it seems to be stacked on itself: rows {one} and "
+            f"{other} are equal in every column, and so on. Labels would look more certain than they are. Pass "
             "duplicates='drop' to fit each row once, or duplicates='keep' if equal rows are different cases."
         )
     share = found.copies / table.num_rows
@@ -128,7 +147,7 @@ def note_repeated_ids(ids: NDArray[Any], column: str, matrix: NDArray[np.float64
     differ &= several
     head = (
         f"{int(several.sum()):,} of the {len(names):,} values of the id {column!r} name more than one row, such as "
-        f"{names[worst]!r}, which names {counts[worst]:,}."
+        f"{str(names[worst])!r}, which names {counts[worst]:,}."
     )
     if not differ.any():
         return [f"{head} The rows of one id are equal in every feature. If they are copies, keep one row of each id."]

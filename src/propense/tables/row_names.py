@@ -10,14 +10,14 @@ from propense._inputs.columns import Column
 
 __all__ = ["row_numbers", "says_id"]
 
-_SAYS = set(["id", "ids", "uuid", "guid", "key", "pk", "mrn", "ssn", "seqn", "rowid", "idx"])
+_SAYS = {"id", "ids", "uuid", "guid", "key", "pk", "mrn", "ssn", "seqn", "rowid", "idx"}
 # With a different number in every row these say it too.
-_ALSO = set(["nr", "no", "number", "num", "code", "ref", "row", "record", "kennung", "nummer"])
+_ALSO = {"nr", "no", "number", "num", "code", "ref", "row", "record", "kennung", "nummer"}
 _JOINED = re.compile(
     r"(patient|person|customer|client|user|member|case|record|row|subject|account|order|employee|student|visit)(id|nr|no)"
 )
 # Such numbers are different in every row by nature.
-_TIMES = set(["time", "timestamp", "date", "datetime", "epoch", "unix", "created", "updated"])
+_TIMES = {"time", "timestamp", "date", "datetime", "epoch", "unix", "created", "updated"}
 # Below, numbers are different by chance.
 _FEW = 20
 _MANY = 0.2

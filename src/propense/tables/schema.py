@@ -43,8 +43,8 @@ _READERS: dict[str, tuple[Callable[..., Any], str]] = {
 }
 # Texts that look like dates; Python looks closer at these.
 _DATED = (
-    r"^(\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?|\d{1,2}[-/.]\d{4}|\d{1,2}\.?[ -]\p{L}{3,9}\.?,?[ -]\d{4}.*"
-    r"|\p{L}{3,9}\.? \d{1,2},? \d{4}.*)$"
+    r"^(\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?|\d{1,2}[-/.]\d{4}|\d{1,2}\.?[ -][^\d\s./-]{3,9}\.?,?[ -]\d{4}.*"
+    r"|[^\d\s./-]{3,9}\.? \d{1,2},? \d{4}.*)$"
 )
 # Different texts that are looked at to see whether most are durations.
 _LOOKED_AT = 1000
@@ -244,7 +244,7 @@ def _measured(name: str, measures: Measures, where: str, reading: Reading, notes
         raise _not_numbers(name, odd, where)
     if measures.unit and (bare := measures.units.get("")):
         notes.append(
-            f"{bare:,} cells of the column {name!r} have no unit and were taken to be in {measures.unit}, as the others."
+            f"{bare:,} cells of the column {name!r} have no unit and were taken to be in {measures.unit} as well."
         )
     if measures.limits:
         notes.append(

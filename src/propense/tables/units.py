@@ -19,97 +19,20 @@ _MONEY = r"[€$£¥]|EUR|USD|CHF|GBP|SEK|DKK|NOK|PLN"
 _CELL = (
     rf"^(?P<limit>(?:[<>]=?|[≤≥~≈]|(?i:ca\.|circa|about|approx\.)\s)?)\s*(?P<money>(?:{_MONEY})?)\s*"
     r"(?P<number>[-+−]?(?:\d{1,3}(?:[ \x{00a0}\x{202f}'’]\d{3})+|\d+|\.\d)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-    r"(?P<unit>(?:\s*[\p{L}%‰°µμΩ€$£¥][\p{L}\d%‰°µμΩ€$£¥²³·.*^/()⁻¹−-]{0,14}"
-    r"(?:\s?/\s?[\p{L}\d²³.]{1,8}|\s[\p{L}/][\p{L}\d/²³.]{0,8})?)?)$"
+    r"(?P<unit>(?:\s*[^\d\s.,;:+<>=()'’-][^,;:<>=]*)?)$"
 )
-_KNOWN = set(
-    [
-        "kg",
-        "g",
-        "mg",
-        "µg",
-        "ug",
-        "ng",
-        "lb",
-        "lbs",
-        "oz",
-        "t",
-        "m",
-        "cm",
-        "mm",
-        "µm",
-        "km",
-        "in",
-        "ft",
-        "mi",
-        "l",
-        "ml",
-        "dl",
-        "cl",
-        "µl",
-        "ul",
-        "mmol/l",
-        "µmol/l",
-        "umol/l",
-        "nmol/l",
-        "pmol/l",
-        "mg/dl",
-        "g/dl",
-        "g/l",
-        "mg/l",
-        "µg/l",
-        "ug/l",
-        "ng/ml",
-        "pg/ml",
-        "ng/l",
-        "iu",
-        "iu/l",
-        "u/l",
-        "u/ml",
-        "mmhg",
-        "kpa",
-        "bpm",
-        "/min",
-        "kg/m2",
-        "°c",
-        "°f",
-        "c",
-        "f",
-        "%",
-        "‰",
-        "€",
-        "$",
-        "£",
-        "¥",
-        "eur",
-        "usd",
-        "chf",
-        "gbp",
-        "sek",
-        "dkk",
-        "nok",
-        "pln",
-        "k",
-        "kwh",
-        "mwh",
-        "w",
-        "kw",
-        "v",
-        "hz",
-        "khz",
-        "mhz",
-        "b",
-        "kb",
-        "mb",
-        "gb",
-        "tb",
-        "km/h",
-        "mph",
-        "m2",
-        "m3",
-        "m/s",
-    ]
+# Units by themselves: kg/m2, mm Hg, °C. Here rather than above, where classes of all letters take long to compile.
+_UNIT = re.compile(
+    r"|[^\W\d_%‰°µμΩ€$£¥]?[\w%‰°µμΩ€$£¥²³·.*^/()⁻¹−-]{0,14}(\s?/\s?[^\W_]{1,8}[²³]?|\s[^\W\d_][\w/²³.]{0,8})?"
 )
+# A column has no more, and is text otherwise.
+_MOST_UNITS = 20
+_IN_USE = (
+    "kg g mg µg ug ng lb lbs oz t m cm mm µm km in ft mi l ml dl cl µl ul mmol/l µmol/l umol/l nmol/l pmol/l mg/dl "
+    "g/dl g/l mg/l µg/l ug/l ng/ml pg/ml ng/l iu iu/l u/l u/ml mmhg kpa bpm /min kg/m2 kg/m² °c °f c f % ‰ € $ £ ¥ eur "
+    "usd chf gbp sek dkk nok pln k kwh mwh w kw v hz khz mhz b kb mb gb tb km/h mph m2 m3 m² m³ m/s"
+)
+_KNOWN = set(_IN_USE.split())
 
 
 @dataclass(frozen=True)
@@ -155,6 +78,8 @@ def find_measures(cells: Any, missing: Sequence[str] = MISSING_WORDS) -> Measure
         return None
     limit, number, unit = parts
     counts = {pair["values"]: pair["counts"] for pair in unit.value_counts().to_pylist()}
+    if len(counts) > _MOST_UNITS or not all(_UNIT.fullmatch(each) for each in counts):
+        return None
     units: dict[str, int] = {}
     spelt: dict[str, str] = {}
     for each in sorted(counts, key=lambda each: (-counts[each], each)):
