@@ -588,7 +588,7 @@ def test_durations_are_days(make):
         np.testing.assert_array_equal(encode_frame(estimator._columns, other()), sample.design.features)
     with pytest.raises(InvalidFeatures, match="held durations in fit and holds numbers now"):
         encode_frame(estimator._columns, pd.DataFrame({"x": [1.5, 2.0]}))
-    with pytest.raises(InvalidFeatures, match="held durations in fit and holds 'long' now. Write durations as 3 days"):
+    with pytest.raises(InvalidFeatures, match=r"held durations in fit and holds 'long' now\. Write durations as 3 d"):
         encode_frame(estimator._columns, pd.DataFrame({"x": ["2 days", "long"]}))
 
 

@@ -313,10 +313,10 @@ def test_two_units_in_a_column_are_an_error_with_their_counts():
 
 def test_limits_and_bare_numbers_are_noted():
     assert notes_on(["<5", "7", "<5"]) == [
-        "2 cells of the column 'x' are limits or rough values such as '<5'. They were read as the number itself."
+        "The column 'x' has 2 cells with a limit or a rough value, such as '<5'. They were read as the number itself."
     ]
     assert notes_on(["72 kg", "80 kg", "65"]) == [
-        "1 cells of the column 'x' have no unit and were taken to be in kg as well."
+        "The column 'x' has 1 cell without a unit, taken to be in kg as well."
     ]
 
 
@@ -347,7 +347,7 @@ def test_free_text_and_names_are_left_out_with_a_note():
     ]
     remarks = [f"pain in {i}" for i in range(40)] + ["none given"] * 5
     assert "holds 41 different texts, most of them once, and was left out" in notes_on(remarks)[0]
-    with pytest.raises(InvalidTable, match="holds 41 different texts.*not a category"):
+    with pytest.raises(InvalidTable, match=r"holds 41 different texts.*not a category"):
         column_of(remarks, categorical=["x"])
 
 

@@ -208,15 +208,23 @@ def with_points(cells: Any, decimal: str = ",") -> Any:
     if not len(cells):
         return cells
     text = compute.utf8_trim_whitespace(cells)
+    wanted = _COMMA if decimal == "," else _POINT
+    if compute.all(compute.match_substring_regex(text, wanted), min_count=0).as_py():
+        return _pointed(text, decimal).cast(pa.string())
     parts = compute.extract_regex(text, _PARTED)
     before, number, after = (compute.struct_field(parts, place) for place in range(3))
-    written = compute.match_substring_regex(number, _COMMA if decimal == "," else _POINT)
-    if decimal == ",":
-        pointed = compute.replace_substring(compute.replace_substring(number, ".", ""), ",", ".")
-    else:
-        pointed = compute.replace_substring(number, ",", "")
-    whole = compute.binary_join_element_wise(before, pointed, after, "")
+    written = compute.match_substring_regex(number, wanted)
+    whole = compute.binary_join_element_wise(before, _pointed(number, decimal), after, "")
     return compute.if_else(compute.fill_null(written, False), whole, cells).cast(pa.string())
+
+
+def _pointed(number: Any, decimal: str) -> Any:
+    """Numbers without separators of thousands, and with a decimal point."""
+    from pyarrow import compute
+
+    if decimal == ",":
+        return compute.replace_substring(compute.replace_substring(number, ".", ""), ",", ".")
+    return compute.replace_substring(number, ",", "")
 
 
 def check_decimal(decimal: str | None) -> None:

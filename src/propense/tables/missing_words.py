@@ -40,10 +40,10 @@ def note_missing_words(table: Any, schema: Schema, added: Sequence[str]) -> list
     notes = [f"The word {word!r} of missing= is in no column." for word in asked if not found[word]]
     for word, places in found.items():
         if places:
-            shown = ", ".join(f"{count:,} of the column {name!r}" for name, count in places[:_NAMED])
-            more = f" and of {len(places) - _NAMED} other columns" if len(places) > _NAMED else ""
+            shown = ", ".join(f"{count:,} in the column {name!r}" for name, count in places[:_NAMED])
+            more = f" and some in {len(places) - _NAMED} other columns" if len(places) > _NAMED else ""
             hint = "" if word in asked else " If it is a value, pass missing_words=False."
-            notes.append(f"{word!r} was read as a missing cell: {shown}{more}.{hint}")
+            notes.append(f"Cells that say {word!r} were read as missing: {shown}{more}.{hint}")
     return notes
 
 

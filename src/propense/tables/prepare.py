@@ -14,7 +14,7 @@ from propense._inputs.preparation import Preparation
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
-from propense.tables.column_checks import doubtful_columns
+from propense.tables.column_checks import doubtful_columns, merge_notes
 from propense.tables.drift import summarise_columns
 from propense.tables.duplicates import CHOICES
 from propense.tables.label_columns import LabelColumns
@@ -248,7 +248,7 @@ def prepare_table(
             estimator.set_params(**{name: list(columns) if mixed else places})
     seen = summarise_columns(schema, matrix)
     model = TableModel(label, options.id, schema, None if mixed else preparation, estimator, seen=seen)
-    notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
+    notes = merge_notes(notes + doubtful_columns(schema, matrix, labelled, features.shape[1]))
     if mixed:
         return model, PreparedTable(schema, matrix, features, read, labelled, origins), notes
     return model, PreparedTable(schema, matrix, features, features, labelled, sources=sources), notes

@@ -40,7 +40,7 @@ class Problems:
         if not self.found:
             return
         words = [
-            f"({number}) {str(error).removeprefix(self.where).lstrip(', ').rstrip('.')}."
+            f"({number}) {str(error).removeprefix(self.where).lstrip(', ')}"
             for number, error in enumerate(self.found[:_SHOWN], 1)
         ]
         more = len(self.found) - _SHOWN

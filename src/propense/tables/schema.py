@@ -243,13 +243,13 @@ def _measured(name: str, measures: Measures, where: str, reading: Reading, notes
     if odd is not None:
         raise _not_numbers(name, odd, where)
     if measures.unit and (bare := measures.units.get("")):
-        notes.append(
-            f"{bare:,} cells of the column {name!r} have no unit and were taken to be in {measures.unit} as well."
-        )
+        cells = "1 cell" if bare == 1 else f"{bare:,} cells"
+        notes.append(f"The column {name!r} has {cells} without a unit, taken to be in {measures.unit} as well.")
     if measures.limits:
+        cells = "1 cell" if measures.limits == 1 else f"{measures.limits:,} cells"
         notes.append(
-            f"{measures.limits:,} cells of the column {name!r} are limits or rough values such as "
-            f"{measures.example!r}. They were read as the number itself."
+            f"The column {name!r} has {cells} with a limit or a rough value, such as {measures.example!r}. They were "
+            "read as the number itself."
         )
     return Column(name, "number", form=number_form(measures))
 
