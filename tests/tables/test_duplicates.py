@@ -34,6 +34,14 @@ def test_a_table_stacked_on_itself_is_an_error_with_two_ways_out(unnamed):
         fit_table(twice, "reported", duplicates="both")
 
 
+def test_a_stacked_table_whose_rows_were_numbered_anew_is_noted(clinic, unnamed):
+    twice = pa.concat_tables([unnamed, unnamed]).append_column("patient", pa.array([f"p{i}" for i in range(1200)]))
+    notes = fit_table(twice, "reported", id="patient", **QUICK).notes
+    assert notes[0].startswith("Apart from 'patient', every row is there exactly twice, such as rows 1 and 601.")
+    assert not any("Apart" in note for note in fit_table(clinic, "reported", id="patient", **QUICK).notes)
+    assert not any("Apart" in n for n in fit_table(twice, "reported", id="patient", duplicates="keep", **QUICK).notes)
+
+
 def test_some_copies_are_noted_with_an_example(unnamed):
     some = pa.concat_tables([unnamed, unnamed.slice(10, 30)])
     notes = fit_table(some, "reported", **QUICK).notes

@@ -245,16 +245,16 @@ def _in_words(column: Column, seen: SeenColumn, part: int, share: float, was: fl
             return f"{_percent(share)} of the cells hold a category that was not in the fit"
         level = column.levels[part - 1]
         what = {MISSING: "are empty", OTHER: "hold another value than the frequent ones"}.get(level, f"are {level!r}")
-        return f"{_percent(share)} of the rows {what}; at the fit, {_percent(was)} were"
+        return f"{_percent(share)} of the rows {what}; at the fit, {_percent(was, 'none')} were"
     if part == 0:
-        return f"{_percent(share)} of the cells are empty; at the fit, {_percent(was)} were"
+        return f"{_percent(share)} of the cells are empty; at the fit, {_percent(was, 'none')} were"
     if column.kind == "truth":
-        return f"{_percent(share)} of the rows are true; at the fit, {_percent(was)} were"
+        return f"{_percent(share)} of the rows are true; at the fit, {_percent(was, 'none')} were"
     cut = _written(column, float(seen.cuts[part - 1]))
     if share < was:
         above = "after" if column.kind == "date" else "above"
-        return f"{_percent(1 - share)} of the rows are {above} {cut}; at the fit, {_percent(1 - was)} were"
-    return f"{_percent(share)} of the rows are at most {cut}; at the fit, {_percent(was)} were"
+        return f"{_percent(1 - share)} of the rows are {above} {cut}; at the fit, {_percent(1 - was, 'none')} were"
+    return f"{_percent(share)} of the rows are at most {cut}; at the fit, {_percent(was, 'none')} were"
 
 
 def _written(column: Column, value: float) -> str:
@@ -266,8 +266,10 @@ def _written(column: Column, value: float) -> str:
     return f"{value:,.6g} {unit}".rstrip()
 
 
-def _percent(share: float) -> str:
-    if 0 < share < 0.005:
+def _percent(share: float, nothing: str = "0%") -> str:
+    if share <= 0:
+        return nothing
+    if share < 0.005:
         return "fewer than 1%"
     return f"{share:.0%}" if share <= 0.995 or share == 1 else "more than 99%"
 

@@ -36,12 +36,15 @@ class Repeats:
         How often the whole table is there: 2 if it is stacked on itself.
     example : tuple of int
         Two rows that are equal, counted from 1.
+    apart : tuple of str
+        Columns with a different cell in every row, if all rows are there several times apart from these.
     """
 
     first: NDArray[np.bool_]
     copies: int
     times: int
     example: tuple[int, int]
+    apart: tuple[str, ...] = ()
 
 
 def find_repeats(table: Any) -> Repeats:
@@ -49,8 +52,7 @@ def find_repeats(table: Any) -> Repeats:
 
     Where columns have few values, rows are alike by chance. How many shows in rows that agree in all columns but one.
     """
-    names = list(table.column_names)
-    every = [_codes(table.column(j)) for j in range(len(names))]
+    names, every = list(table.column_names), [_codes(cells) for cells in table.columns]
     total = np.zeros(table.num_rows, dtype=np.uint64)
     for j, each in enumerate(every):
         total += _spread(each, j)
@@ -58,7 +60,16 @@ def find_repeats(table: Any) -> Repeats:
     first = np.zeros(table.num_rows, dtype=bool)
     first[starts] = True
     if first.all():
-        return Repeats(first, 0, 1, (0, 0))
+        naming = [j for j, each in enumerate(every) if len(np.unique(each)) == len(first)]
+        rest = total.copy()
+        for j in naming:
+            rest -= _spread(every[j], j)
+        _, starts, places, counts = np.unique(rest, return_index=True, return_inverse=True, return_counts=True)
+        times = reduce(gcd, np.unique(counts).tolist(), 0) if len(counts) >= _FEW_ROWS else 1
+        if times < 2:
+            return Repeats(first, 0, 1, (0, 0))
+        again = int(np.flatnonzero(places.ravel() == places.ravel()[0])[1])
+        return Repeats(first, 0, times, (1, again + 1), tuple(names[j] for j in naming))
     again = int(np.flatnonzero(~first)[0])
     example = int(starts[places.ravel()[again]]) + 1, again + 1
     times = reduce(gcd, np.unique(counts).tolist()) if len(counts) >= _FEW_ROWS else 1
@@ -70,7 +81,7 @@ def find_repeats(table: Any) -> Repeats:
     return Repeats(first, repeated if copied else 0, 1, example)
 
 
-def _chance_pairs(every: list[NDArray[np.uint64]], total: NDArray[np.uint64]) -> float:
+def _chance_pairs(every: list[NDArray[np.int32]], total: NDArray[np.uint64]) -> float:
     """About how many pairs of rows are equal by chance.
 
     Of the pairs that agree in all columns but one, those that are no copies agree in that one too with the chance q
@@ -111,6 +122,17 @@ def apply_choice(table: Any, choice: str | None, where: str) -> tuple[Any, NDArr
         count = table.num_rows - len(rows)
         words = f"{count:,} rows that repeat an earlier row in every column were left out, such as row {other}."
         return table.take(rows), rows, [words]
+    if choice is None and found.apart:
+        named = ", ".join(map(repr, found.apart[:3]))
+        return (
+            table,
+            None,
+            [
+                f"Apart from {named}, every row is there {_times(found.times)}, such as rows {one} and {other}. If the "
+                "table was stacked on itself, use one part: copies make the fit look more certain than it is. If not, "
+                "pass duplicates='keep'."
+            ],
+        )
     if choice == "keep" or not found.copies:
         return table, None, []
     if found.times > 1:
@@ -181,19 +203,19 @@ def folds_of_ids(
     return pairs if fine else None
 
 
-def _codes(cells: Any) -> NDArray[np.uint64]:
+def _codes(cells: Any) -> NDArray[np.int32]:
     """A number for each cell; equal cells, and missing ones, have equal numbers."""
     import pyarrow as pa
     from pyarrow import compute
 
     try:
         encoded = _encoded(cells, pa)
-        codes = compute.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
+        codes = compute.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
     except pa.ArrowException:
         # Lists and the like have no codes.
         places: dict[str, int] = {}
-        codes = np.array([places.setdefault(_as_words(scalar), len(places)) for scalar in cells], dtype=np.int64)
-    return np.asarray(codes).astype(np.uint64)
+        codes = np.array([places.setdefault(_as_words(scalar), len(places)) for scalar in cells], dtype=np.int32)
+    return np.asarray(codes).astype(np.int32)
 
 
 def _encoded(cells: Any, pa: Any) -> Any:
@@ -212,10 +234,10 @@ def _as_words(scalar: Any) -> str:
         return repr(scalar)
 
 
-def _spread(codes: NDArray[np.uint64], column: int) -> NDArray[np.uint64]:
+def _spread(codes: NDArray[np.int32], column: int) -> NDArray[np.uint64]:
     """Hashes of the codes of a column, different from those of the same codes in another column."""
     start = hash_ids([str(column)]).view(np.uint64)
-    return np.asarray(mix(np.broadcast_to(start, codes.shape), codes))
+    return np.asarray(mix(np.broadcast_to(start, codes.shape), codes.astype(np.int64).view(np.uint64)))
 
 
 def _times(count: int) -> str:
