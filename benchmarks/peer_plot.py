@@ -85,7 +85,9 @@ def _accuracy(axes: Any, results: Results) -> None:
             )
     for world, marker in SHOWN.items():
         axes.plot([], [], color="grey", marker=marker, linestyle="", label=world)
-    axes.plot([], [], color="grey", marker="o", markerfacecolor="white", linestyle="", label="hollow: balanced threshold")
+    axes.plot(
+        [], [], color="grey", marker="o", markerfacecolor="white", linestyle="", label="hollow: balanced threshold"
+    )
     axes.axvline(0.5, color="grey", linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(methods)), [_label(each) for each in methods], fontsize="small")
     axes.invert_yaxis()

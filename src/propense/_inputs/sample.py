@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, Predictor, as_design
-from propense._inputs.columns import level_counts
+from propense._inputs.columns import NAMED_KINDS, level_counts
 from propense._inputs.feature_lists import read_columns, read_source_columns
 from propense._inputs.frames import is_frame
 from propense._inputs.host import HostReader
@@ -244,7 +244,7 @@ def read_sample(
     sources = read_source_columns(estimator, *(looks or (as_float(labelled)[:, None], ("label",)))) if several else None
     columns = None if sources is not None else read_columns(estimator, "propensity_features")
     found = getattr(estimator, "_columns", None) or ()
-    levels = level_counts(found) if any(each.kind in ("category", "date") for each in found) else None
+    levels = level_counts(found) if any(each.kind in NAMED_KINDS for each in found) else None
     sample = Sample(
         as_design(features),
         labelled,
@@ -296,7 +296,7 @@ def _prepare(estimator: Any, sample: Sample) -> Sample:
 def read_features(estimator: Any, X: Any) -> Design:
     """Check what was passed to a predict method; its columns must be those of fit."""
     check_is_fitted(estimator)
-    named = [column for column in estimator._columns or () if column.kind in ("category", "date")]
+    named = [column for column in estimator._columns or () if column.kind in NAMED_KINDS]
     if named and not is_frame(X):
         raise InvalidFeatures(
             f"X is a {type(X).__name__}, but this {type(estimator).__name__} was fitted to a data frame in which "

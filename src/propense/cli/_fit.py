@@ -92,6 +92,36 @@ def fit(
         list[str] | None,
         typer.Option("--categorical", help="Columns whose numbers are names, such as postcodes: A,B. May be repeated."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Columns to use although they look like row numbers: A,B. May be repeated."),
+    ] = None,
+    dates: Annotated[
+        str | None,
+        typer.Option("--dates", help="What comes first in dates such as 01/02/2020: dmy or mdy, if no cell shows it."),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            help="Words that mean a missing cell: unknown,-99. May be repeated. They join the usual ones: NA, N/A, "
+            "#N/A, NaN, null, None, <NA>, -, --, a point, a question mark.",
+        ),
+    ] = None,
+    missing_words: Annotated[
+        bool,
+        typer.Option(
+            "--missing-words/--no-missing-words",
+            help="Whether the usual words mean a missing cell. If not, only empty cells and those of --missing do.",
+        ),
+    ] = True,
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            "--duplicates",
+            help="Rows that are equal in every column: drop or keep. Default: keep, with a note if they are copies.",
+        ),
+    ] = None,
     decision: Annotated[
         str,
         typer.Option(
@@ -171,6 +201,11 @@ def fit(
         parameters=_parameters(settings or []),
         decimal=decimal,
         scar_test=scar_test,
+        keep=split_names("--keep", keep, source.columns) or [],
+        dates=dates,
+        missing=[word.strip() for words in missing or [] for word in words.split(",")],
+        missing_words=missing_words,
+        duplicates=duplicates,
     )
     kind, _ = find_method(options.method_name)
     if review is not None and dask is not None:

@@ -18,12 +18,19 @@ from propense.tables import (
     describe_learning,
     suggest_columns,
 )
+from propense.tables.schema import in_words
 
 __all__ = ["show_fit"]
 
 # Columns in the table of groups, and columns named for each kind.
 _SHOWN, _NAMED = 5, 12
-_KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category": "categories"}
+_KINDS = {
+    "number": "numbers",
+    "truth": "true/false",
+    "date": "dates, in days",
+    "duration": "durations, in days",
+    "category": "categories",
+}
 
 
 def show_fit(
@@ -39,7 +46,7 @@ def show_fit(
     name = "standard input" if table == STANDARD else table.name
     say(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
     for kind, words in _KINDS.items():
-        names = [column.name for column in found.schema.columns if column.kind == kind]
+        names = [in_words(column) for column in found.schema.columns if column.kind == kind]
         if names:
             shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
             say(f"  {words}: {shown}")

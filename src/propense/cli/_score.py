@@ -77,6 +77,8 @@ def _show(fitted: Any, source: Any, done: Any, top: int | None) -> None:
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
         say(f"Note: {words}. They are treated as its most frequent category.")
+    for line in done.drift.lines:
+        say(f"Moved since the fit: {line}" if done.drift.checked else f"Note: {line}")
     if fitted.audits and fitted.id is not None and fitted.id not in source.columns:
         say(f"Note: The table has no column {fitted.id!r}, so rows that the audit has a verdict on are not recognised.")
     if (checked := done.known_positive + done.known_negative) > 0:

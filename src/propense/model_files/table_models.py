@@ -9,9 +9,10 @@ from propense.errors import ModelFileError
 from propense.estimators import SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import is_array
-from propense.model_files.checks import are_kinds
+from propense.model_files.checks import are_kinds, build_columns, describe_columns
 from propense.model_files.preparations import build_preparation, describe_preparation
-from propense.tables import Column, Label, LabelColumns, Schema, TableModel
+from propense.model_files.readings import READING, build_missing, build_seen, describe_reading
+from propense.tables import Label, LabelColumns, Schema, TableModel
 from propense.tables.fitted_rows import HeldOut
 from propense.tables.formats.encodings import is_encoding
 from propense.tables.past_audits import PastDraw
@@ -36,20 +37,22 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
         "class": TABLE,
         "label": _describe_label(model.label),
         "id": model.id,
-        "columns": [(column.name, column.kind, list(column.levels)) for column in model.schema.columns],
+        "columns": describe_columns(model.schema.columns),
         "preparation": describe_preparation(model.preparation),
         "estimator": describe(model.estimator, "the estimator of this TableModel"),
         "fitted_rows": model.fitted_rows,
         "held_out": _describe_scores(model),
         **describe_audits(model),
         **_describe_spelling(model.spelling),
+        **describe_reading(model),
     }
 
 
 def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> TableModel:
     """The model of its description."""
     preparation, estimator = table_parts(description)
-    keys = description.keys() - _NEWER | {"preparation", "estimator"}
+    later = _NEWER | set(READING)
+    keys = description.keys() - later | {"preparation", "estimator"}
     if keys != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
     if not (description["id"] is None or _is_text(description["id"])):
@@ -61,7 +64,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     columns = description["columns"]
     if not are_kinds(columns, 0) or not columns or not all(_is_of_table(*column) for column in columns):
         raise ModelFileError("it holds a model of a table whose columns are not names, kinds and levels")
-    schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
+    schema = Schema(build_columns(columns), build_missing(description.get("missing")))
     method = build(estimator)
     mixed = preparation is None and isinstance(method, BasePUClassifier) and _takes_columns(method)
     prepared = (
@@ -74,7 +77,8 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     audits = _build_audits(description.get("audits", []))
     label = _build_label(description["label"], method)
     spelling = _build_spelling(description.get("spelling"))
-    return TableModel(label, description["id"], schema, prepared, method, rows, held, audits, spelling)
+    seen = build_seen(schema, description.get("seen"))
+    return TableModel(label, description["id"], schema, prepared, method, rows, held, audits, spelling, seen)
 
 
 def _takes_columns(method: BasePUClassifier) -> bool:
@@ -193,9 +197,9 @@ def _is_one_label(label: Any) -> bool:
     return _is_text(label[0]) and _is_text(label[1]) and (label[2] is None or _is_text(label[2]))
 
 
-def _is_of_table(name: str, kind: str, levels: list[str]) -> bool:
+def _is_of_table(name: str, kind: str, levels: list[str], form: str = "") -> bool:
     """Whether a table may have such a column; those that are empty are left out."""
-    return kind != "empty" and all(map(_is_text, [name, *levels]))
+    return kind != "empty" and all(map(_is_text, [name, *levels, form]))
 
 
 def _is_text(value: Any) -> bool:

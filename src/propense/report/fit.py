@@ -297,7 +297,13 @@ _EFFECTS = {
     "frequent one.",
     "given": "Change in the log-odds for one unit of each feature.",
 }
-_KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category": "categories"}
+_KINDS = {
+    "number": "numbers",
+    "truth": "true/false",
+    "date": "dates",
+    "duration": "durations",
+    "category": "categories",
+}
 
 
 def _percent(share: float) -> str:

@@ -3,6 +3,7 @@
 from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audit, read_audit, write_audit
 from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.bounds import bound_table, describe_bounds
+from propense.tables.drift import Drift, MovedColumn
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
@@ -23,11 +24,13 @@ __all__ = [
     "AuditAdvice",
     "Column",
     "Counts",
+    "Drift",
     "FitOptions",
     "Group",
     "Grouping",
     "Label",
     "LabelColumns",
+    "MovedColumn",
     "Promise",
     "ReviewList",
     "Schema",

@@ -24,7 +24,8 @@ _SAMPLE = 100_000
 def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPLE) -> TableFit:
     """Fit a method, and the naive baseline to compare it with, to every row of a folder of Parquet files.
 
-    The kinds of columns, the levels of categories, the medians and the scales come from rows drawn at random. The
+    Rows and ids that occur several times are not looked for. The kinds of columns, the levels of categories, the
+    medians and the scales come from rows drawn at random. The
     scores, groups and figures of the result are of these rows too. The two fits and the counts use all rows. The
     workers keep the prepared features, on disk where their memory is full.
 
@@ -45,6 +46,11 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
     if len(options.labels) > 1:
         raise InvalidOption(
             f"{where}: several label columns need the table in memory, so they cannot be used with dask=. Leave it out."
+        )
+    if options.duplicates == "drop":
+        raise InvalidOption(
+            f"{where}: duplicates='drop' needs the table in memory, so it cannot be used with dask=. Leave out one of "
+            "them."
         )
     columns = check_columns(folder.columns, options, where)
     others = [*options.labels, *([] if options.id is None else [options.id])]

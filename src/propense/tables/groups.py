@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._inputs.columns import date_of
+from propense._inputs.moments import duration_words
 from propense.tables.schema import MISSING, Column, Schema
 
 __all__ = ["Group", "Grouping", "group_labels"]
@@ -97,7 +98,7 @@ def _cut(column: Column, values: NDArray[np.float64]) -> tuple[Sequence[str], ND
         return column.levels, values.astype(np.intp)
     missing = np.isnan(values)
     known = values[~missing]
-    written = date_of if column.kind == "date" else _written
+    written = {"date": date_of, "duration": duration_words}.get(column.kind, _written)
     if column.kind == "truth":
         names, codes = ["false", "true"], np.where(missing, 2, values > 0)
     elif len(distinct := np.unique(known)) <= _PARTS:

@@ -16,6 +16,7 @@ from propense.estimators import PUClassifier, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._lists import lists_by_class
 from propense.tables.cells import row_ids
+from propense.tables.drift import Drift, DriftWatch, SeenColumn
 from propense.tables.fitted_rows import HeldOut, hash_ids, hash_rows
 from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
@@ -98,6 +99,8 @@ class TableModel:
         The rows that were drawn for audits, and their verdicts, the earliest first.
     spelling : Spelling
         How the table was written. Other tables are expected to be written so too, unless they show that they are not.
+    seen : tuple of SeenColumn, or None
+        How the rows of fit are spread over each column, for `drift`; None if not remembered.
     """
 
     label: Label | LabelColumns
@@ -109,6 +112,7 @@ class TableModel:
     held_out: HeldOut | None = None
     audits: tuple[PastDraw, ...] = ()
     spelling: Spelling = UNKNOWN
+    seen: tuple[SeenColumn, ...] | None = None
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
         """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""
@@ -144,6 +148,12 @@ class TableModel:
         here, log_odds = held.find(hash_rows(self.schema.encode(read), ids))
         a, b, *ends = log_odds.T
         return scores.replaced(here, scores_of_log_odds(self.estimator, a, b, ends)), here
+
+    def drift(self, table: Any, where: str = "the table") -> Drift:
+        """Which columns of an Arrow table are spread otherwise than in the fit. Print it."""
+        watch = DriftWatch(self.schema, self.seen)
+        watch.add(self.schema.encode(self.schema.read(table, where)))
+        return watch.result()
 
     def verdicts(self, table: Any, read: Any, where: str, first_row: int = 0) -> NDArray[np.int8]:
         """What audits say of the rows of a table that `schema.read` has made `read` of: 1, 0, or −1 if nothing."""

@@ -100,6 +100,8 @@ def list_rows(found: TableFit, top: int = 50) -> ReviewList:
     rows = unlabelled[np.argsort(-order, kind="stable")[:top]]
     hidden, ends, reason = found.scores.hidden[rows], found.scores.hidden_range, ""
     ends = None if ends is None else ends[rows]
+    # In the table as it was given.
+    rows = rows if found.rows is None else found.rows[rows]
     if too_little_learned(found.estimator):
         return ReviewList(rows, None, None, Promise.of(add_up(hidden, ends), TOO_LITTLE))
     if not found.out_of_fold:

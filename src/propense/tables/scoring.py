@@ -4,7 +4,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
 from propense.tables.cells import check_decimal, row_ids, take_rows
+from propense.tables.drift import Drift, DriftWatch
 from propense.tables.files import TableFile, TableWriter, check_output, need_arrow
 from propense.tables.fitted_rows import are_among, hash_ids, hash_values
 from propense.tables.model import ADDED, Scores, TableModel, review_order
@@ -55,6 +56,8 @@ class Scored:
         treated as the most frequent category.
     decimal : {".", ","} or None
         The decimal sign of the table, if it is another than that of the table of the fit.
+    drift : Drift
+        Which columns have moved since the fit. Print it.
     """
 
     rows: int
@@ -69,6 +72,7 @@ class Scored:
     known_positive: int = 0
     known_negative: int = 0
     decimal: str | None = None
+    drift: Drift = field(default_factory=lambda: Drift(0, checked=False))
 
 
 def score_file(
@@ -118,6 +122,7 @@ def score_file(
     new_levels: Counter[str] = Counter()
     sign = model.decimal_sign(decimal, source.where)
     numbers = [column.name for column in model.schema.columns if column.kind == "number"]
+    watch = DriftWatch(model.schema, model.seen)
     with (
         write_atomically(out, InvalidTable) as path,
         TableWriter.like(path, source, defuse=defuse, decimal=sign.sign, numbers=numbers) as output,
@@ -129,6 +134,7 @@ def score_file(
             read = model.schema.read(cells, source.where, rows)
             matrix = model.schema.encode(read)
             new_levels.update(_new_levels(model, matrix))
+            watch.add(matrix)
             used = _used_in_fit(model, batch, matrix, source.where)
             known = model.label.read_table(batch, source.where, rows)
             # Where numbers are too large, one error says so.
@@ -160,12 +166,13 @@ def score_file(
         if best is not None:
             output.write(best.rows)
             sums, used_listed = _add_up(best.facts), int(best.facts[:, _USED].sum())
+    drift = watch.result()
     return Scored(
         rows=rows,
         labelled=labelled,
         positives=positives,
         listed=rows if best is None else best.rows.num_rows,
-        promise=_promise(model, sums, used_listed),
+        promise=_promise(model, sums, used_listed, drift),
         fitted=fitted if _remembers(model, source.columns) else None,
         seconds=time.perf_counter() - start,
         new_levels=dict(new_levels),
@@ -173,6 +180,7 @@ def score_file(
         known_positive=int(audited[0]),
         known_negative=int(audited[1]),
         decimal=sign.sign if sign.differs else None,
+        drift=drift,
     )
 
 
@@ -200,8 +208,10 @@ def _add_up(facts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([add_up(facts[:, 1], facts[:, 2:4]), facts[:, _SLOPES:].sum(axis=0)])
 
 
-def _promise(model: TableModel, sums: NDArray[np.float64], used: int) -> Promise:
+def _promise(model: TableModel, sums: NDArray[np.float64], used: int, drift: Drift) -> Promise:
     """What the rows that were added up promise; `used` of them have scores that are too certain."""
+    if drift.much:
+        return Promise.of(sums, drift.reason)
     audit = getattr(model.estimator, "audit_", None)
     if audit is not None:
         # Its chances agree with verdicts on such rows.
