@@ -1,6 +1,6 @@
 """Why a row? What every column adds to the log-odds of being positive, and of a label."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from propense.errors import InvalidInput
 from propense.estimators._base import BasePUClassifier
 from propense.inference._parts import Explained, part_of
 
-__all__ = ["Reasons", "reasons"]
+__all__ = ["Reasons", "by_column", "reasons", "reasons_of"]
 
 # Columns that are named in words, and the largest number of reasons at a time.
 _NAMED, _MOST = 3, 50_000_000
@@ -138,27 +138,35 @@ def reasons(estimator: Any, X: Any, *, rows: Any = None) -> Reasons:
     check_is_fitted(estimator)
     design = read_features(estimator, X)
     chosen = _read_rows(rows, design.shape[0])
-    learned = estimator._columns
-    levels = None if learned is None or estimator._preparation is not None else level_counts(learned)
-    mean = estimator._mean
-    if mean is None:
-        mean = mean_row(design, levels)
-    count = estimator.n_features_in_
+    found = reasons_of(estimator, design, chosen)
+    return found if names is None or len(names) != len(found.columns) else replace(found, columns=tuple(names))
+
+
+def reasons_of(estimator: BasePUClassifier, design: Design, chosen: Index) -> Reasons:
+    """The same of a design that `read_features` has made."""
     if len(chosen) * max(design.shape[1] - 1, 1) > _MOST:
         raise InvalidInput(
             f"The reasons of {len(chosen):,} rows with {design.shape[1] - 1:,} features do not fit in memory. Pass "
-            f"fewer rows=."
+            "fewer rows=."
         )
+    learned, preparation, count = estimator._columns, estimator._preparation, estimator.n_features_in_
+    levels = None if learned is None or preparation is not None else level_counts(learned)
+    mean = mean_row(design, levels) if estimator._mean is None else estimator._mean
     explained = Explained(as_design(_in_memory(design, chosen)), mean, levels)
-    shares, bases = [], []
-    for predictor in (estimator._posterior, estimator._propensity):
-        base, split = _split(predictor, explained)
-        sources = None if estimator._preparation is None else estimator._preparation.sources
-        shares.append(split if sources is None else _by_column(split, sources, count))
-        bases.append(base)
-    if names is None or len(names) != count:
-        names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(count)])
-    return Reasons(tuple(map(str, names)), *shares, *bases, _one_score(estimator), chosen)
+    pair = [_split(each, explained) for each in (estimator._posterior, estimator._propensity)]
+    if preparation is not None:
+        pair = [(base, by_column(shares, preparation.sources, count)) for base, shares in pair]
+    (y_base, y_shares), (e_base, e_shares) = pair
+    names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(count)])
+    return Reasons(tuple(map(str, names)), y_shares, e_shares, y_base, e_base, _one_score(estimator), chosen)
+
+
+def by_column(shares: Matrix, sources: Index, count: int) -> Matrix:
+    """What each of `count` columns adds, from what features add that come from them."""
+    out = np.zeros((len(shares), count))
+    for feature, column in enumerate(sources):
+        out[:, column] += shares[:, feature]
+    return out
 
 
 def _split(predictor: Predictor, rows: Explained) -> tuple[float, Matrix]:
@@ -171,12 +179,6 @@ def _split(predictor: Predictor, rows: Explained) -> tuple[float, Matrix]:
         left = np.where(exact == part.base, 0.0, exact - part.base) - part.shares.sum(axis=1)
     ratio = np.divide(left, total, out=np.zeros(len(left)), where=total > 0.0)
     return part.base, part.shares + ratio[:, np.newaxis] * np.abs(part.shares)
-
-
-def _by_column(shares: Matrix, sources: Index, count: int) -> Matrix:
-    out = np.zeros((len(shares), count))
-    np.add.at(out, (slice(None), sources), shares)
-    return out
 
 
 def _in_memory(design: Design, rows: Index) -> NDArray[np.floating]:
