@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from propense._designs import Design, column_moments
 from propense._inputs.preparation import Preparation, has_missing
-from propense._maths.arrays import Rows, Vector
+from propense._maths.arrays import Index, Rows, Vector
 
 __all__ = ["mean_features", "mean_row", "typical_row"]
 
@@ -42,7 +42,7 @@ def mean_row(design: Design, levels: NDArray[np.int64] | None, weights: Rows | N
     return np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0.0)
 
 
-def mean_features(mean: Vector, levels: NDArray[np.int64] | None, preparation: Preparation, columns: Vector) -> Vector:
+def mean_features(mean: Vector, levels: NDArray[np.int64] | None, preparation: Preparation, columns: Index) -> Vector:
     """The mean of the features that a preparation makes of some of the columns; `mean` is that of all, as above."""
     levels = np.zeros(len(mean), dtype=np.int64) if levels is None else levels
     widths = np.maximum(levels, 1)

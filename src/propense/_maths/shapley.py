@@ -32,7 +32,7 @@ class Part:
         self.base, self.value, self.shares = base, value, shares
 
 
-def add_parts(parts: Sequence[Part], weights: Sequence[float], constant: float = 0.0) -> Part:
+def add_parts(parts: Sequence[Part], weights: Sequence[float] | Vector, constant: float = 0.0) -> Part:
     """The weighted sum of some parts."""
     pairs = list(zip(weights, parts, strict=True))
     return Part(
@@ -80,7 +80,7 @@ def carry(function: Callable[..., Vector], *parts: Part) -> Part:
 
 
 def subset_weights(count: int) -> list[float]:
-    """The weight of what a part adds to a set of so many others, for 0, 1, … of them; they add up to 1 over all sets."""
+    """The weight of what a part adds to a set of others, for 0, 1, … of them; over all sets they add up to 1."""
     return [1.0 / (count * math.comb(count - 1, others)) for others in range(count)]
 
 

@@ -170,8 +170,8 @@ class _Ways:
             # Both children of a parent follow each other.
             answers = np.repeat(goes_left(self.nodes[parents[::2]]), 2, axis=0) == is_left[:, np.newaxis]
             before = found[parents]
-            bit = bit.astype(kind)[:, np.newaxis]
-            found[at] = np.where(answers, before | np.where(is_new[:, np.newaxis], bit, 0), before & ~bit)
+            own = bit.astype(kind)[:, np.newaxis]
+            found[at] = np.where(answers, before | np.where(is_new[:, np.newaxis], own, 0), before & ~own)
         return found[self.leaves]
 
 

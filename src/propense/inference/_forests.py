@@ -21,7 +21,7 @@ _ROUNDING = 1e-6
 
 
 def tree_part(classifier: Any, rows: NDArray[np.floating], log_odds: Vector) -> Part | None:
-    """The log-odds of some rows, which the classifier gives as `log_odds`, split over the columns; None if it cannot be.
+    """The log-odds of some rows, which the classifier gives as `log_odds`, split over the columns; None if it cannot.
 
     It can be where the classifier is an ensemble of trees of scikit-learn. The trees of boosting add up to log-odds.
     Those of a forest add up to the chance, so its columns get their part of the log-odds in proportion to what they
@@ -69,7 +69,7 @@ def _boosted(classifier: HistGradientBoostingClassifier, rows: NDArray[np.floati
         order = np.concatenate(
             [np.flatnonzero(classifier.is_categorical_), np.flatnonzero(~classifier.is_categorical_)]
         )
-    nodes = np.concatenate([tree.nodes for tree in trees]) if trees else np.empty(0)
+    nodes: Any = np.concatenate([tree.nodes for tree in trees]) if trees else ()
     if not len(nodes):
         return Part(start, np.full(len(rows), start), np.zeros((len(rows), rows.shape[1])))
     is_leaf = [tree.nodes["is_leaf"].astype(bool) for tree in trees]

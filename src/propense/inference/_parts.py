@@ -26,7 +26,7 @@ from propense._steps.source_looks import AnyLabelPredictor
 from propense.errors import InvalidOption
 from propense.inference._forests import tree_part
 
-__all__ = ["Explained", "part_of"]
+__all__ = ["Explained", "by_column", "part_of"]
 
 # Orders in which the features of a classifier of unknown kind are filled in; half of them are the others reversed.
 _ORDERS = 16
@@ -85,11 +85,17 @@ class Explained:
         return Explained(as_design(preparation.transform(self.features)), mean, None)
 
 
-def back(part: Part, sources: Index, width: int) -> Part:
-    """A part of some features as one of all of them: `sources` says where each feature comes from."""
-    shares = np.zeros((len(part.value), width))
-    np.add.at(shares, (slice(None), sources), part.shares)
-    return Part(part.base, part.value, shares)
+def by_column(shares: Matrix, sources: Index, count: int) -> Matrix:
+    """What each of `count` columns adds, from what features add that come from them."""
+    out = np.zeros((len(shares), count))
+    for feature, column in enumerate(sources):
+        out[:, column] += shares[:, feature]
+    return out
+
+
+def _back(part: Part, sources: Index, width: int) -> Part:
+    """A part of some features as one of all columns."""
+    return Part(part.base, part.value, by_column(part.shares, sources, width))
 
 
 @singledispatch
@@ -141,9 +147,9 @@ def _of_sources(predictor: AnyLabelPredictor, rows: Explained) -> Part:
 def _of_named(predictor: NamedPredictor, rows: Explained) -> Part:
     own = rows.over(predictor.columns)
     if predictor.preparation is None:
-        return back(_linear(predictor.coef, own), predictor.columns, rows.width)
+        return _back(_linear(predictor.coef, own), predictor.columns, rows.width)
     part = _linear(predictor.coef, own.prepared(predictor.preparation))
-    return back(part, predictor.columns[predictor.preparation.sources], rows.width)
+    return _back(part, predictor.columns[predictor.preparation.sources], rows.width)
 
 
 @part_of.register
@@ -164,7 +170,7 @@ def _score_part(score: LabelScore, rows: Explained) -> Part:
     columns = np.arange(plain.width) if score.columns is None else score.columns
     sources = columns if score.preparation is None else columns[score.preparation.sources]
     parts = [
-        back(
+        _back(
             _member_part(member, plain if member.plain else prepared), columns if member.plain else sources, rows.width
         )
         for member in score.members
@@ -240,7 +246,7 @@ def _of_classifier(predictor: ClassifierPredictor, rows: Explained) -> Part:
         part = tree_part(classifier, own.features, log_odds)
     if part is None:
         part = _sampled(ClassifierPredictor(classifier), own)
-    return part if predictor.columns is None else back(part, predictor.columns, rows.width)
+    return part if predictor.columns is None else _back(part, predictor.columns, rows.width)
 
 
 def _sampled(predictor: Predictor, rows: Explained) -> Part:
@@ -288,4 +294,4 @@ def _shapley_matrix(sets: NDArray[np.integer]) -> Matrix:
     """What turns the values of all sets of some features, the first bit in the first column, into Shapley values."""
     weights = np.append(subset_weights(sets.shape[1]), 0.0) if sets.shape[1] else np.zeros(1)
     sizes = sets.sum(axis=1)[:, np.newaxis]
-    return np.where(sets == 1, weights[sizes - 1], -weights[sizes])
+    return np.asarray(np.where(sets == 1, weights[sizes - 1], -weights[sizes]))

@@ -20,9 +20,9 @@ from propense._steps.known_prior import ShiftedPredictor
 from propense._steps.readings import ScorePredictor
 from propense.errors import InvalidInput
 from propense.estimators._base import BasePUClassifier
-from propense.inference._parts import Explained, part_of
+from propense.inference._parts import Explained, by_column, part_of
 
-__all__ = ["Reasons", "by_column", "reasons", "reasons_of"]
+__all__ = ["Reasons", "reasons", "reasons_of"]
 
 # Columns that are named in words, and the largest number of reasons at a time.
 _NAMED, _MOST = 3, 50_000_000
@@ -161,14 +161,6 @@ def reasons_of(estimator: BasePUClassifier, design: Design, chosen: Index) -> Re
     return Reasons(tuple(map(str, names)), y_shares, e_shares, y_base, e_base, _one_score(estimator), chosen)
 
 
-def by_column(shares: Matrix, sources: Index, count: int) -> Matrix:
-    """What each of `count` columns adds, from what features add that come from them."""
-    out = np.zeros((len(shares), count))
-    for feature, column in enumerate(sources):
-        out[:, column] += shares[:, feature]
-    return out
-
-
 def _split(predictor: Predictor, rows: Explained) -> tuple[float, Matrix]:
     """The baseline and the contributions, which add up to what the predictor says to the last digits."""
     part = part_of(predictor, rows)
@@ -217,7 +209,8 @@ def _names_out(pipeline: Pipeline) -> list[str] | None:
 
 
 def _one_score(estimator: BasePUClassifier) -> bool:
-    y, e = estimator._posterior, estimator._propensity
+    y: Any = estimator._posterior
+    e: Any = estimator._propensity
     while isinstance(y, CorrectedPredictor | ShiftedPredictor):
         y, e = y.posterior, y.propensity
     return isinstance(y, ScorePredictor) and isinstance(e, ScorePredictor)

@@ -25,14 +25,14 @@ class ToFind(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    positives : int
         The number of positives to find.
     low, expected, high : int or None
         The fewest rows that may do, the number that should do on average, and the number that does even if the list
         yields as few positives as it may. None if even all unlabelled rows do not.
     """
 
-    count: int
+    positives: int
     low: int | None
     expected: int | None
     high: int | None
@@ -201,7 +201,7 @@ class Capacity:
     def __str__(self) -> str:
         if self.unpromised:
             return f"How many rows to review cannot be said: {self.unpromised}."
-        return "\n".join(self.about_count(row.count) for row in self.table()) or self.about_length(self._total)
+        return "\n".join(self.about_count(row.positives) for row in self.table()) or self.about_length(self._total)
 
 
 _COSTS = {"miss": "a positive that is missed", "alarm": "a negative that is reviewed"}

@@ -13,7 +13,8 @@ from propense._inputs.preparation import Preparation
 from propense._maths.arrays import Index
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators._base import BasePUClassifier
-from propense.inference._reasons import Reasons, by_column, reasons_of
+from propense.inference._parts import by_column
+from propense.inference._reasons import Reasons, reasons_of
 from propense.tables.cells import plain_text
 from propense.tables.fit import TableFit
 from propense.tables.model import TableModel
