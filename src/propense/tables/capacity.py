@@ -164,9 +164,10 @@ class Capacity:
             words.append("These are all unlabelled rows.")
         else:
             last = self.hidden[promise.rows - 1]
+            share = promise.expected / max(everything, 1e-12)
             words.append(
-                f"They hold {promise.expected / max(everything, 1e-12):.0%} of the {everything:,.0f} positives expected "
-                f"among all {self._total:,} unlabelled rows; the last of them has a chance of {_two_digits(last)}."
+                f"They hold {share:.0%} of the {everything:,.0f} positives expected among all {self._total:,} "
+                f"unlabelled rows; the last of them has a chance of {_two_digits(last)}."
             )
         return " ".join(words)
 
