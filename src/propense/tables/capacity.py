@@ -15,6 +15,7 @@ from propense.tables.promise import TOO_LITTLE, Promise, audited_range, likely_r
 __all__ = ["Capacity", "Cheapest", "ToFind", "capacity"]
 
 _NO_LIST = "the naive method treats unlabelled rows as negatives"
+_SAMPLE = "only a sample of the rows is in memory"
 _NO_RANGE = "the method gives no range of the chances"
 # Round numbers of positives to find: these, and ten, a hundred, … times as many.
 _ROUND = (1, 2, 5)
@@ -155,21 +156,28 @@ class Capacity:
     def about_length(self, length: int) -> str:
         """What to expect if so many rows can be reviewed, in words."""
         promise = self.at(length)
-        if self.unpromised or not promise.rows:
-            return str(promise) if self.unpromised else "No row is reviewed, so none is found."
+        if self.unpromised:
+            return str(promise)
+        if not promise.rows:
+            return "No row is reviewed, so none is found."
         first = "the first row" if promise.rows == 1 else f"the first {promise.rows:,} rows"
-        words = [promise.about(f"{first} of the list")]
-        everything = float(self.expected[-1])
-        if promise.rows == self._total:
-            words.append("These are all unlabelled rows.")
-        else:
-            last = self.hidden[promise.rows - 1]
-            share = promise.expected / max(everything, 1e-12)
-            words.append(
-                f"They hold {share:.0%} of the {everything:,.0f} positives expected among all {self._total:,} "
-                f"unlabelled rows; the last of them has a chance of {_two_digits(last)}."
-            )
-        return " ".join(words)
+        return f"{promise.about(f'{first} of the list')} {self.about_cut(promise.rows)}"
+
+    def about_cut(self, length: int) -> str:
+        """Where a list of this length ends, and what all unlabelled rows hold, in words; empty without numbers."""
+        length = min(_whole("length", length, 0), self._total)
+        if self.unpromised or not length:
+            return ""
+        every = self.at(self._total)
+        whole = f"{every.expected:,.0f} ({every.low:,.0f} to {every.high:,.0f})"
+        if length == self._total:
+            return f"These are all {self._total:,} unlabelled rows."
+        low, high = self._sums[:, length] - self._sums[:, length - 1]
+        last = f"{_two_digits(self.hidden[length - 1])} ({_two_digits(low)} to {_two_digits(high)})"
+        return (
+            f"The list ends at a row with a chance of {last} of being positive. Among all {self._total:,} unlabelled "
+            f"rows, {whole} are expected to be positive."
+        )
 
     def about_count(self, count: int) -> str:
         """How many rows to review to find so many positives, in words."""
@@ -267,6 +275,8 @@ def _why_not(found: TableFit) -> str:
     """Why no number is promised; empty if one is."""
     if isinstance(found.estimator, Naive):
         return _NO_LIST
+    if len(found.labelled) < found.counts.rows:
+        return _SAMPLE
     if too_little_learned(found.estimator):
         return TOO_LITTLE
     if not found.out_of_fold and not hasattr(found.estimator, "audit_"):

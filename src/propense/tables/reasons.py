@@ -161,13 +161,17 @@ def _phrase(column: Column, value: float, middle: tuple[float, float] | None, te
     name = _plain(column.name)
     if text is not None:
         text = _plain(text)
-        text = f'"{text}"' if any(mark in text for mark in _MARKS) else text
+        if column.kind == "category" and any(mark in text for mark in _MARKS):
+            text = f'"{text}"'
     if np.isnan(value) or (column.kind == "category" and value >= 0 and column.levels[int(value)] == MISSING):
         return f"{name} missing"
     phrase = f"{name} {text or _cell(column, value)}"
     if middle is None or middle[0] <= value <= middle[1]:
         return phrase
     low, high = (_cell(column, end) for end in middle)
+    if column.kind == "number" and text is not None and "," in text:
+        # The table has decimal commas.
+        low, high = low.replace(".", ","), high.replace(".", ",")
     return f"{phrase} (usually {low})" if low == high else f"{phrase} (usually {low} to {high})"
 
 
