@@ -12,7 +12,7 @@ from propense.tables.fit import TableFit
 from propense.tables.model import review_order
 from propense.tables.promise import TOO_LITTLE, Promise, audited_range, likely_range, too_little_learned
 
-__all__ = ["Capacity", "Cheapest", "ToFind", "capacity"]
+__all__ = ["Capacity", "Cheapest", "ToFind", "capacity", "why_unpromised"]
 
 _NO_LIST = "the naive method treats unlabelled rows as negatives"
 _SAMPLE = "only a sample of the rows is in memory"
@@ -209,7 +209,7 @@ class Capacity:
 
     def __str__(self) -> str:
         if self.unpromised:
-            return f"How many rows to review cannot be said: {self.unpromised}."
+            return f"No number of positives is promised for the unlabelled rows: {self.unpromised}."
         return "\n".join(self.about_count(row.positives) for row in self.table()) or self.about_length(self._total)
 
 
@@ -271,17 +271,21 @@ def capacity(found: TableFit) -> Capacity:
     )
 
 
-def _why_not(found: TableFit) -> str:
-    """Why no number is promised; empty if one is."""
-    if isinstance(found.estimator, Naive):
-        return _NO_LIST
-    if len(found.labelled) < found.counts.rows:
-        return _SAMPLE
+def why_unpromised(found: TableFit) -> str:
+    """Why no number of positives is promised of rows of a fit; empty if one is."""
+    audited = hasattr(found.estimator, "audit_")
     if too_little_learned(found.estimator):
         return TOO_LITTLE
-    if not found.out_of_fold and not hasattr(found.estimator, "audit_"):
-        return f"{type(found.estimator).__name__} was fitted to the rows, so what it says of them is too certain"
+    if not found.out_of_fold and not audited:
+        return f"{type(found.estimator).__name__} was fitted to them, so what it says of them is too certain"
     return ""
+
+
+def _why_not(found: TableFit) -> str:
+    """Why nothing is said of lists of all lengths."""
+    if isinstance(found.estimator, Naive):
+        return _NO_LIST
+    return _SAMPLE if len(found.labelled) < found.counts.rows else why_unpromised(found)
 
 
 def _whole(name: str, value: Any, least: int) -> int:

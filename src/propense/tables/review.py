@@ -1,6 +1,6 @@
 """Rows to review first: the unlabelled rows of fit that are most likely to be positive."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
+from propense.tables.capacity import why_unpromised
 from propense.tables.cells import take_rows
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import TableFit
 from propense.tables.folder import TableFolder
 from propense.tables.model import review_order
-from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
+from propense.tables.promise import Promise, add_up, too_little_learned
 from propense.tables.reasons import RowReasons, row_reasons
 
 __all__ = ["NO_LIST", "ReviewList", "check_list", "list_rows", "write_list"]
@@ -104,14 +105,20 @@ def list_rows(found: TableFit, top: int = 50, table: Any = None) -> ReviewList:
     unlabelled = np.flatnonzero(~found.labelled)
     order = review_order(found.estimator, found.scores)[unlabelled]
     rows = unlabelled[np.argsort(-order, kind="stable")[:top]]
-    hidden, ends, reason = found.scores.hidden[rows], found.scores.hidden_range, ""
-    ends = None if ends is None else ends[rows]
-    why = tuple(row_reasons(found, rows, table))
+    hidden, ends = found.scores.hidden[rows], found.scores.hidden_range
+    ends, why = None if ends is None else ends[rows], tuple(row_reasons(found, rows, table))
+    promise = _promise(found, rows, hidden, ends)
     if too_little_learned(found.estimator):
-        return ReviewList(rows, None, None, Promise.of(add_up(hidden, ends), TOO_LITTLE), why)
-    if not found.out_of_fold:
-        reason = f"{type(found.estimator).__name__} was fitted to them, so what it says of them is too certain"
-    return ReviewList(rows, hidden, ends, Promise.of(add_up(hidden, ends), reason), why)
+        return ReviewList(rows, None, None, promise, why)
+    return ReviewList(rows, hidden, ends, promise, why)
+
+
+def _promise(found: TableFit, rows: NDArray[np.intp], hidden: NDArray[np.float64], ends: Any) -> Promise:
+    """How many of the rows are expected to be positive."""
+    sums, audit = add_up(hidden, ends), getattr(found.estimator, "audit_", None)
+    if audit is not None and found.scores.slopes is not None:
+        return Promise.of_audit(sums, found.scores.slopes[rows].sum(axis=0), audit.covariance)
+    return replace(Promise.of(sums, why_unpromised(found)), audited=audit is not None)
 
 
 def write_list(
