@@ -26,6 +26,8 @@ __all__ = ["RowReasons", "model_reasons", "row_reasons"]
 _NAMED = 3
 # What adds less to the log-odds than this, or than this share of what the strongest column adds, is not named.
 _WORTH, _SHARE = 0.05, 0.1
+# Nobody reads the reasons of more rows than these.
+_MOST_ROWS = 10_000
 # The longest text of a cell, and of the name of a column, that is shown whole.
 _LONGEST = 40
 # Text with one of these is put in quotation marks.
@@ -75,9 +77,10 @@ def row_reasons(found: TableFit, rows: Any, table: Any = None) -> list[RowReason
     Returns
     -------
     list of RowReasons
-        One for each of the rows. They are empty where the columns are not known, as those of a sparse matrix.
+        One for each of the rows. They are empty where the columns are not known, as those of a sparse matrix, and
+        beyond the first 10 000 rows.
     """
-    rows = np.atleast_1d(np.asarray(rows, dtype=np.intp))
+    rows = np.asarray(rows, dtype=np.intp).reshape(-1)
     preparation = None if found.model is None else found.model.preparation
     matrix = found.matrix[rows] if len(rows) else found.matrix[:0]
     texts = {} if table is None else _texts(table, found.schema, rows)
@@ -99,7 +102,7 @@ def _in_words(
     usual: NDArray[np.float64] | None,
 ) -> list[RowReasons]:
     """The reasons of the rows of an encoded matrix; `usual` has the rows that they are compared with."""
-    found = _reasons(estimator, preparation, matrix)
+    found = _reasons(estimator, preparation, matrix[:_MOST_ROWS])
     if found is None or not len(matrix):
         return [RowReasons((), ()) for _ in matrix]
     raising, hiding = _strongest(found.posterior), _strongest(-found.propensity)
@@ -111,10 +114,11 @@ def _in_words(
             _phrase(schema.columns[j], matrix[i, j], middles.get(j), texts[j][i] if j in texts else None) for j in order
         )
 
-    return [
+    said = [
         RowReasons(phrases(i, up), phrases(i, down), found.one_score)
         for i, (up, down) in enumerate(zip(raising, hiding, strict=True))
     ]
+    return said + [RowReasons((), ()) for _ in matrix[_MOST_ROWS:]]
 
 
 def _reasons(
