@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from propense.cli._capacity import (
+    CapacityRows,
+    CostAlarm,
+    CostMiss,
+    check_costs,
+    describe_capacity,
+    list_length,
+)
 from propense.cli._flags import with_flags
 from propense.cli._methods import find_method
 from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet, split_names
@@ -162,7 +170,15 @@ def fit(
             help="Write the unlabelled rows to review first, with their chances, to this file (CSV, Excel, …) or to -.",
         ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many rows to list.")] = 50,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top", min=1, help="How many rows to list. Default: the capacity, the cheapest number with costs, or 50."
+        ),
+    ] = None,
+    capacity: CapacityRows = None,
+    cost_miss: CostMiss = None,
+    cost_alarm: CostAlarm = None,
     defuse: Defuse = False,
     model: Annotated[Path | None, typer.Option("--model", help="Save the model to this file.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write a report to this file (HTML).")] = None,
@@ -170,6 +186,7 @@ def fit(
     """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
     from propense.tables import FitOptions, TableFolder, list_rows, write_list
+    from propense.tables import capacity as find_capacity
     from propense.tables.review import check_list
 
     in_pieces = dask is not None or table.is_dir()
@@ -208,22 +225,32 @@ def fit(
         duplicates=duplicates,
     )
     kind, _ = find_method(options.method_name)
+    check_costs(cost_miss, cost_alarm)
+    costs, reviewed = (cost_miss, cost_alarm), capacity is not None or cost_miss is not None
+    if reviewed and dask is not None:
+        raise InvalidOption(
+            "--capacity and costs need the table in memory, so they cannot be used with --dask. Use score --top, which "
+            "says what to expect of its rows."
+        )
     if review is not None and dask is not None:
         raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
     with standard_output(review, source, format) as out:
         if review is not None:
-            check_list(kind, source.columns, out, source.where, top)
+            check_list(kind, source.columns, out, source.where, list_length(top, capacity, costs, None))
         rows, found = _fit(source, options, dask)
         found = replace(found, notes=[with_flags(note) for note in found.notes])
         written = _write_fit(found, table, model, report, decimal)
-        listed = None
+        listed, lengths = None, find_capacity(found) if reviewed else None
         if review is not None:
-            listed = list_rows(found, top)
+            listed = list_rows(found, list_length(top, capacity, costs, lengths), rows)
             numbers = [column.name for column in found.schema.columns if column.kind == "number"]
             sign = None if found.model is None else found.model.spelling.decimal
             write_list(listed, rows, source, out, defuse=defuse, decimal=sign, numbers=numbers)
             written.insert(0, f"Wrote the list {review}.")
         show_fit(found, table, model, listed, decimal)
+        if lengths is not None:
+            promised = None if listed is None else len(listed.rows)
+            say(*describe_capacity(lengths, capacity, cost_miss, cost_alarm, promised))
         say(*said_of(source))
         if not written:
             written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]

@@ -3,6 +3,7 @@
 from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audit, read_audit, write_audit
 from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.bounds import bound_table, describe_bounds
+from propense.tables.capacity import Capacity, Cheapest, ToFind, capacity
 from propense.tables.drift import Drift, MovedColumn
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
@@ -15,6 +16,7 @@ from propense.tables.learned import describe_assumptions, describe_groups, descr
 from propense.tables.model import Scores, TableModel
 from propense.tables.prepare import FitOptions
 from propense.tables.promise import Promise
+from propense.tables.reasons import RowReasons, row_reasons
 from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
@@ -22,6 +24,8 @@ from propense.tables.suggest import Suggestion, suggest_columns
 
 __all__ = [
     "AuditAdvice",
+    "Capacity",
+    "Cheapest",
     "Column",
     "Counts",
     "Drift",
@@ -33,6 +37,7 @@ __all__ = [
     "MovedColumn",
     "Promise",
     "ReviewList",
+    "RowReasons",
     "Schema",
     "Scored",
     "Scores",
@@ -43,9 +48,11 @@ __all__ = [
     "TableFolder",
     "TableModel",
     "TableWriter",
+    "ToFind",
     "Verdicts",
     "advise_audit",
     "bound_table",
+    "capacity",
     "correct_model",
     "describe_assumptions",
     "describe_bounds",
@@ -56,6 +63,7 @@ __all__ = [
     "fit_table",
     "list_rows",
     "read_audit",
+    "row_reasons",
     "score_file",
     "suggest_columns",
     "summarise_estimator",
