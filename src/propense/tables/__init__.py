@@ -3,11 +3,13 @@
 from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audit, read_audit, write_audit
 from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.bounds import bound_table, describe_bounds
+from propense.tables.conclusion import Conclusion, conclude
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
 from propense.tables.folder_fit import fit_folder
 from propense.tables.groups import Group, Grouping
+from propense.tables.headline import Headline, headline
 from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.learned import describe_assumptions, describe_groups, describe_learning
@@ -18,14 +20,19 @@ from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 from propense.tables.suggest import Suggestion, suggest_columns
+from propense.tables.under_labelled import Comparison, GroupShare, compare_groups
 
 __all__ = [
     "AuditAdvice",
     "Column",
+    "Comparison",
+    "Conclusion",
     "Counts",
     "FitOptions",
     "Group",
+    "GroupShare",
     "Grouping",
+    "Headline",
     "Label",
     "LabelColumns",
     "Promise",
@@ -43,6 +50,8 @@ __all__ = [
     "Verdicts",
     "advise_audit",
     "bound_table",
+    "compare_groups",
+    "conclude",
     "correct_model",
     "describe_assumptions",
     "describe_bounds",
@@ -51,6 +60,7 @@ __all__ = [
     "draw_audit",
     "fit_folder",
     "fit_table",
+    "headline",
     "list_rows",
     "read_audit",
     "score_file",
