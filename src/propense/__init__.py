@@ -9,6 +9,7 @@ if _TYPE_CHECKING:
     from propense.inference import bounds as bounds
     from propense.inference import column_check as column_check
     from propense.inference import intervals as intervals
+    from propense.inference import reasons as reasons
     from propense.inference import scar_test as scar_test
     from propense.inference import sources_test as sources_test
     from propense.model_files import load as load
@@ -36,6 +37,7 @@ _HOMES = {
     "bounds": "inference",
     "intervals": "inference",
     "load": "model_files",
+    "reasons": "inference",
     "save": "model_files",
     "scar_test": "inference",
     "sources_test": "inference",

@@ -23,6 +23,7 @@ from propense._inputs.labels import fill_missing, read_labels
 from propense._inputs.options import Choice, Option, check_options
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample, read_features, read_sample
+from propense._inputs.typical import mean_row
 from propense._maths.arrays import Rows, library_of, namespace, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
@@ -133,6 +134,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     _columns: tuple[Column, ...] | None = None
     # What turns columns into features before the method sees them, where that is asked for.
     _preparation: Preparation | None = None
+    # The mean row of fit, which reasons compare rows with; None where an older model file does not have it.
+    _mean: Vector | None = None
 
     def __init__(self, *, decision: str = "posterior") -> None:
         self.decision = decision
@@ -234,6 +237,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.prior_ = sample.share_positive(a, b, model.log_unknown)
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
         self.doubts_ = self._doubts(sample, model, a, b)
+        # Refits to resampled rows are not asked for reasons.
+        self._mean = None if self._begin is not None else mean_row(sample.design, sample.levels, sample.weights)
 
     def _keep_out_of_fold(self, rows: OutOfFold | None) -> None:
         """Keep what models that had not seen them say of the rows of fit; forget what an earlier fit kept."""

@@ -3,6 +3,7 @@
 from propense.inference._bounds import Bounds, Robustness, bounds
 from propense.inference._columns import ColumnChange, ColumnCheck, column_check
 from propense.inference._intervals import Interval, Intervals, intervals
+from propense.inference._reasons import Reasons, reasons
 from propense.inference._scar import ScarTest, scar_test
 from propense.inference._sources import PairOfSources, SourcesTest, sources_test
 
@@ -13,12 +14,14 @@ __all__ = [
     "Interval",
     "Intervals",
     "PairOfSources",
+    "Reasons",
     "Robustness",
     "ScarTest",
     "SourcesTest",
     "bounds",
     "column_check",
     "intervals",
+    "reasons",
     "scar_test",
     "sources_test",
 ]

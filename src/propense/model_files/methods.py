@@ -127,6 +127,8 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
         facts["columns"] = [(column.name, column.kind, list(column.levels)) for column in model._columns]
     if model._preparation is not None:
         facts["preparation"] = describe_preparation(model._preparation)
+    if model._mean is not None:
+        facts["mean"] = model._mean
     facts["doubts_"] = tuple((doubt.kind, doubt.message) for doubt in model.doubts_)
     if hasattr(model, "audit_"):
         facts["audit_"] = describe_audit(model.audit_)
@@ -166,7 +168,9 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
             raise ModelFileError(f"{name} of {what} is not a list of columns")
     expected = {**_expected(type(model)), **dict.fromkeys(PREDICTORS, _is_table)}
     # Files of the first version have no doubts, and only fits to mixed columns have kinds.
+    # Those of earlier versions have no mean row.
     optional = {"doubts_": _are_doubts, "columns": are_kinds, "preparation": _is_table, "audit_": _is_audit, **OPTIONAL}
+    optional["mean"] = is_array("f", None)
     facts = _with_defaults(model, facts)
     p = check_facts(facts, expected, optional, what)
     model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
@@ -178,13 +182,23 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
             raise ModelFileError(f"{what} has a preparation that it does not use")
         model._preparation = build_preparation(levels, p, facts["preparation"], what)
         p, levels = len(model._preparation.sources), None
+    if "mean" in facts:
+        model._mean = _check_mean(facts["mean"], p, levels, what)
     model._posterior, model._propensity = build_predictors(facts, p, levels, what)
     if "audit_" in facts:
         model.audit_ = Audited(**facts["audit_"])
         model._posterior, model._propensity = correct_pair(model._posterior, model._propensity, model.audit_)
-    for name in facts.keys() - {"doubts_", "columns", "preparation", "audit_", *PREDICTORS, *OPTIONAL}:
+    for name in facts.keys() - {"doubts_", "columns", "preparation", "audit_", "mean", *PREDICTORS, *OPTIONAL}:
         value, made = facts[name], model.description.keeps.get(name)
         setattr(model, name, made(**value) if isinstance(made, type) and is_dataclass(made) else value)
+
+
+def _check_mean(mean: Any, p: int, levels: Any, what: str) -> Any:
+    """The mean row, with a number for each feature and one for each level of a category."""
+    width = p if levels is None else int(np.maximum(levels, 1).sum())
+    if len(mean) != width or not np.isfinite(mean).all():
+        raise ModelFileError(f"{what} does not have a mean row of {width} finite numbers")
+    return mean.astype(np.float64)
 
 
 def _with_defaults(model: BasePUClassifier, facts: Any) -> Any:

@@ -3,6 +3,7 @@
 from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audit, read_audit, write_audit
 from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.bounds import bound_table, describe_bounds
+from propense.tables.capacity import Capacity, Cheapest, ToFind, capacity
 from propense.tables.conclusion import Conclusion, conclude
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
@@ -16,6 +17,7 @@ from propense.tables.learned import describe_assumptions, describe_groups, descr
 from propense.tables.model import Scores, TableModel
 from propense.tables.prepare import FitOptions
 from propense.tables.promise import Promise
+from propense.tables.reasons import RowReasons, row_reasons
 from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
@@ -24,6 +26,8 @@ from propense.tables.under_labelled import Comparison, GroupShare, compare_group
 
 __all__ = [
     "AuditAdvice",
+    "Capacity",
+    "Cheapest",
     "Column",
     "Comparison",
     "Conclusion",
@@ -37,6 +41,7 @@ __all__ = [
     "LabelColumns",
     "Promise",
     "ReviewList",
+    "RowReasons",
     "Schema",
     "Scored",
     "Scores",
@@ -47,9 +52,11 @@ __all__ = [
     "TableFolder",
     "TableModel",
     "TableWriter",
+    "ToFind",
     "Verdicts",
     "advise_audit",
     "bound_table",
+    "capacity",
     "compare_groups",
     "conclude",
     "correct_model",
@@ -63,6 +70,7 @@ __all__ = [
     "headline",
     "list_rows",
     "read_audit",
+    "row_reasons",
     "score_file",
     "suggest_columns",
     "summarise_estimator",

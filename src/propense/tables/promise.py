@@ -1,6 +1,5 @@
 """How many of some unlabelled rows should be positive, with a range; and when no number is given."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from propense._maths.logistic import logit, sigmoid
 from propense.estimators._base import BasePUClassifier
 
-__all__ = ["TOO_LITTLE", "Promise", "add_up", "likely_range", "too_little_learned"]
+__all__ = ["TOO_LITTLE", "Promise", "add_up", "audited_range", "likely_range", "too_little_learned"]
 
 # The doubts with which no number of positives is promised. With the first seven, rows or labels are too few, too
 # unrelated to the columns or too closely followed to say how likely any row is; with the last three, the number of
@@ -81,14 +80,8 @@ class Promise:
         How uncertain the sum of h is follows from its slopes and the covariance of the correction, in log-odds of the
         share, so that it stays between none and all. What chance adds to the number joins as variances do.
         """
-        count, expected, _, _, chance = sums.tolist()
-        rows = max(count, 1.0)
-        share = min(max(expected / rows, 1e-9), 1.0 - 1e-9)
-        spread = max(float(slopes @ np.asarray(covariance) @ slopes), 0.0)
-        far = _MOST * math.sqrt(spread) / (rows * share * (1.0 - share))
-        ends = [expected - rows * float(sigmoid(logit(share) + way * far)) for way in (-1.0, 1.0)]
-        low, high = (math.hypot(each, _MOST * math.sqrt(max(chance, 0.0))) for each in ends)
-        return cls(round(count), expected, max(expected - low, 0.0), min(expected + high, count), audited=True)
+        low, high = audited_range(sums, slopes, covariance)
+        return cls(round(float(sums[0])), float(sums[1]), float(low), float(high), audited=True)
 
     def __str__(self) -> str:
         return self.about("this row" if self.rows == 1 else f"these {self.rows:,} rows")
@@ -115,6 +108,23 @@ def likely_range(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
     rows, _, low, high, variance = sums
     chance = _EIGHT_OF_TEN * np.sqrt(np.maximum(variance, 0.0))
     return np.clip(low - chance, 0.0, rows), np.clip(high + chance, 0.0, rows)
+
+
+def audited_range(
+    sums: NDArray[np.float64], slopes: NDArray[np.float64], covariance: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The 95 % interval of `Promise.of_audit`, for rows that are added up, or each of several sets of them.
+
+    `slopes` have a row for each value of the correction.
+    """
+    count, expected, _, _, chance = sums
+    rows = np.maximum(count, 1.0)
+    share = np.clip(expected / rows, 1e-9, 1.0 - 1e-9)
+    spread = np.maximum((slopes * (np.asarray(covariance) @ slopes)).sum(axis=0), 0.0)
+    far = _MOST * np.sqrt(spread) / (rows * share * (1.0 - share))
+    noise = _MOST * np.sqrt(np.maximum(chance, 0.0))
+    low, high = (np.hypot(expected - rows * sigmoid(logit(share) + way * far), noise) for way in (-1.0, 1.0))
+    return np.maximum(expected - low, 0.0), np.minimum(expected + high, count)
 
 
 def too_little_learned(estimator: BasePUClassifier) -> bool:
