@@ -44,7 +44,9 @@ class Headline:
         if self.unquoted:
             return f"How many of the {self.rows:,} rows are positive cannot be said: {self.unquoted}."
         if self.certain:
-            return f"{self.middle:,.0f} of {self.rows:,} rows are positive ({self.percent(self.middle)}): {self.certain}."
+            return (
+                f"{self.middle:,.0f} of {self.rows:,} rows are positive ({self.percent(self.middle)}): {self.certain}."
+            )
         return f"{self.between}; the middle estimate is {self.middle:,.0f} ({self.percent(self.middle)})."
 
     @property
