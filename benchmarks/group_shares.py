@@ -1,9 +1,10 @@
 """How far the labelled share of each group is off, as fits show it: `python benchmarks/group_shares.py [--paper]`.
 
 Three answers for every group of every column, each compared with the share of the group's positives that are labelled
-(the first three numbers), and with the mean chance of a label of these positives (the next three): one share for all groups; labels divided by estimated positives, group by group; and what `propense fit` shows, pooled,
-drawn together, and the same for all groups where they cannot be told apart. A column with many small groups is added.
-Labels: all positives alike; along the class score; along a direction; by one column; by the added column. c = .4. The last two also
+(the first three numbers) and with the mean chance of a label of these positives (the next three): one share for all
+groups; labels divided by estimated positives, group by group; and what `propense fit` shows, pooled, drawn together,
+and the same for all groups where they cannot be told apart. A column with many small groups is added. Labels: all
+positives alike; along the class score; along a direction; by one column; by the added column. c = .4. The last two also
 with the right column named. Data as in `benchmarks/unseen.py`, or the 16 tables of the JERM paper.
 """
 
@@ -59,7 +60,7 @@ def chances(X: Rows, sites: Rows, positive: Mask, rule: str, rng: np.random.Gene
 
 def fit(method: str, X: Rows, sites: Rows, labelled: Mask, column: int) -> TableFit:
     """The method with the sites as a category."""
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     frame["site"] = pd.Categorical([f"s{int(each)}" for each in sites])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,7 +239,7 @@ def _whole(value: float) -> str:
     return f"{int(np.floor(np.round(value, 2) + 0.5)):,}"
 
 
-def line_figure(title: str, values: Sequence[float]) -> Figure:
+def line_figure(title: str, values: Any) -> Figure:
     """A line over equal steps, from the first value to the last."""
     heights = np.asarray(values, dtype=np.float64)
     spread = float(np.ptp(heights)) or 1.0

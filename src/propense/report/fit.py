@@ -167,8 +167,8 @@ def _sureness(quoted: Headline) -> list[str]:
     )
     return [
         width,
-        f"{quoted.labelled:,} rows are labelled. That is {quoted.frequency} of the positives; {quoted.hidden} positives "
-        "have no label.",
+        f"{quoted.labelled:,} rows are labelled, {quoted.frequency} of the positives; {quoted.hidden} positives have no "
+        "label.",
         "It rests on assumptions that labels alone cannot prove.",
     ]
 
@@ -206,8 +206,8 @@ def _group_words(compared: tuple[Comparison, ...]) -> str:
     if not all(each.ranged for each in compared):
         return f"The method gives no range, so that shares are shown without one. {few}"
     return (
-        "Ranges are in brackets. Those of the positives can add up to more than the range over all rows: if one group has "
-        f"many positives, another has few. The labelled share also allows for chance. {few}"
+        "Ranges are in brackets. Those of the positives can add up to more than the range over all rows: if one group "
+        f"has many positives, another has few. The labelled share also allows for chance. {few}"
     )
 
 

@@ -72,8 +72,8 @@ def group_labels(
 ) -> list[Grouping]:
     """The groups of every column, the largest `spread` first; those with few positives are pooled.
 
-    `positive` is P(Y=1 | x, s) of every row, and `hidden_range` the range of it for unlabelled rows. Small neighbours of
-    numbers and dates are joined, and so are small categories, as one group of others.
+    `positive` is P(Y=1 | x, s) of every row, and `hidden_range` the range of it for unlabelled rows. Small
+    neighbours of numbers and dates are joined, and so are small categories, as one group of others.
     """
     groupings = []
     ends = None if hidden_range is None else np.where(labelled[:, np.newaxis], 1.0, hidden_range)

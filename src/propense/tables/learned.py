@@ -30,9 +30,8 @@ _WHICH = f"Which rows are positive rests on {_LEVELLING}. Neither is certain: he
 _AUDITED = "The number of positives and its range rest on the rows that people checked, not on assumptions."
 _ASSUMPTIONS = "The range is what other assumptions about the labelling would give."
 _SHARES = (
-    "A group's share is the number of its labels divided by its estimated number of positives, drawn towards the overall "
-    "share as far as chance explains the difference. Compared with 1, the ratio says how often its positives are "
-    "labelled, relative to all."
+    "A group's share is its number of labels divided by its estimated number of positives, drawn towards the overall "
+    "share as far as chance explains the difference. The ratio compares it with the overall share."
 )
 
 
@@ -99,9 +98,8 @@ def describe_groups(found: TableFit) -> list[str]:
     lines.append(_SHARES)
     if columns is not None:
         lines.append(
-            f"Labelling was taken to depend only on {_names(found, columns)}. If the share still differs between groups "
-            "of other columns, that is due to how these are related to it, or to labelling that depends on them after "
-            "all."
+            f"Labelling was taken to depend only on {_names(found, columns)}. If groups of other columns differ too, "
+            "that is due to how these are related to it, or to labelling that depends on them after all."
         )
     return lines
 
