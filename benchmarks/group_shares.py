@@ -97,7 +97,8 @@ def held(found: TableFit, column: Rows, shares: dict[float, GroupShare], labelle
         rows = np.isin(column, [code for code, other in shares.items() if other is each])
         if each.known and positive[rows].any():
             truth = labelled[rows].sum() / positive[rows].sum()
-            lines.append([each.low <= truth <= each.high, each.ratio_low <= truth / overall <= each.ratio_high])
+            share = np.nan if np.isnan(each.low) else each.low <= truth <= each.high
+            lines.append([share, each.ratio_low <= truth / overall <= each.ratio_high])
     return np.mean(lines, axis=0) if lines else np.full(2, np.nan)
 
 

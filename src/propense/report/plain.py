@@ -56,7 +56,7 @@ def plain_notes(found: TableFit) -> list[str]:
 
 
 def _plain(note: str, found: TableFit) -> str:
-    if not found.estimator.converged_ and "converge" in note:
+    if not found.estimator.converged_ and " stopped after " in note:
         return _STOPPED
     if note.startswith(_UNTESTED):
         return f"{note.partition('. ')[0].rstrip('.')}."

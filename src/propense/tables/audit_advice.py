@@ -56,7 +56,7 @@ def advise_audit(found: TableFit) -> AuditAdvice | None:
     """The audit to ask for; None if the labels say as much as it would, or if there is no range."""
     ends, n = found.prior_range, found.counts.rows
     rest = n - found.counts.labelled
-    if ends is None or rest < 2:
+    if ends is None or ends[0] == ends[1] or rest < 2:
         return None
     little = too_little_learned(found.estimator)
     low, high = (1.0 - rest / n, 1.0) if little else (max(each, 1.0 - rest / n) for each in ends)

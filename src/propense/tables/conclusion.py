@@ -24,7 +24,8 @@ _NAMED = 5
 
 _TOO_LITTLE = "Too little was learned to say which positives are labelled more often than others."
 _WEAK = "The labels hardly depend on the columns that were named for labelling, so who gets a label is not clear."
-_CONFIRMED = "The labels support that: positives are not all equally likely to be labelled."
+_CONFIRMED = "The labels support that some positives are labelled more often than others."
+_AGAINST = "The labels speak against that."
 _UNCONFIRMED = "The labels do not confirm that: they may have been given at random among the positives."
 _MIXED = "The signs are mixed: whether labelling depends on the columns, or labels were given at random, is not clear."
 _EITHER_WAY = (
@@ -93,6 +94,8 @@ def conclude(found: TableFit) -> Conclusion:
         pattern = ""
     elif weak:
         pattern = _WEAK
+    elif _is_constant(columns):
+        pattern = _AGAINST if rejected else ""
     elif columns is not None:
         pattern = {True: _CONFIRMED, False: _UNCONFIRMED, None: ""}[rejected]
     else:

@@ -108,6 +108,8 @@ def headline(found: TableFit) -> Headline:
     diagnosis = getattr(found.estimator, "diagnosis_", None)
     if isinstance(diagnosis, Diagnosis) and diagnosis.labelling == "complete":
         return Headline(n, counts.labelled, middle, middle, middle, certain="the class of every row is known")
+    if ends is not None and ends[0] == ends[1]:
+        return Headline(n, counts.labelled, middle, middle, middle, certain="that share was given")
     reason = ""
     if isinstance(found.estimator, Naive):
         reason = _NAIVE
@@ -117,7 +119,5 @@ def headline(found: TableFit) -> Headline:
         reason = _NO_RANGE
     if ends is None:
         return Headline(n, counts.labelled, middle, float("nan"), float("nan"), reason)
-    if ends[0] == ends[1]:
-        return Headline(n, counts.labelled, middle, middle, middle, reason, "that share was given")
     low, high = (max(n * share, least) for share in ends)
     return Headline(n, counts.labelled, middle, min(low, middle), max(high, middle), reason)

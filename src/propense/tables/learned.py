@@ -11,6 +11,7 @@ from propense._steps.label_learners import PAIR
 from propense.estimators import SeveralSources
 from propense.tables.conclusion import conclude
 from propense.tables.fit import TableFit
+from propense.tables.promise import too_little_learned
 
 __all__ = ["describe_assumptions", "describe_groups", "describe_learning"]
 
@@ -57,7 +58,9 @@ def describe_learning(found: TableFit) -> list[str]:
     complete, known = diagnosis.labelling == "complete", _known(found)
     named = getattr(estimator, "propensity_features", None) is not None and not complete
     lines = [*([] if complete else _taken(found)), *pattern]
-    if named and not known:
+    # Without a number there is nothing that rests on anything.
+    quoted = not too_little_learned(estimator)
+    if named and not known and quoted:
         lines.append(_RESTS)
     if diagnosis.learners:
         lines.append(_learners(diagnosis.learners))
@@ -67,7 +70,7 @@ def describe_learning(found: TableFit) -> list[str]:
         same = f"{diagnosis.stability:.0%} of the rows"
         lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
     lines += _kept_to(found)
-    if not complete and not named:
+    if not complete and not named and quoted:
         lines.append(_ASSUMPTIONS if not diagnosis.learners else _WHICH if known else _READINGS)
     return [*lines, _scored_by(found)]
 
