@@ -61,7 +61,7 @@ class Outline(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.counts[tag] = self.counts.get(tag, 0) + 1
         self.addresses += [value for name, value in attributes if name in ("src", "href", "xlink:href")]
-        if tag not in ("meta", "br", "link"):
+        if tag not in ("meta", "br", "link", "input"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attributes):

@@ -1,5 +1,8 @@
 """The page of a fit: complete, self-contained, true to the numbers, and alive in a browser."""
 
+import base64
+import hashlib
+import json
 import re
 from dataclasses import replace
 
@@ -10,12 +13,14 @@ import pytest
 from browser import SIZES, Outline, asked_of_the_network, needs_browser, seen_in_browser
 from conftest import TABLE_METHODS
 from propense import JERM, PGLin
+from propense._diagnostics.doubts import KINDS, Doubt
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 from propense.report import gather_fit, render, report_fit
-from propense.tables import describe_learning, fit_table, list_rows
+from propense.report.plain import PLAIN
+from propense.tables import capacity, describe_learning, fit_table, list_rows
 
-SECTIONS = ["how-many", "learned", "warnings", "groups", "review", "naive", "assumptions", "cite", "details"]
+SECTIONS = ["how-many", "review", "groups", "learned", "warnings", "assumptions", "naive", "details"]
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
@@ -34,67 +39,114 @@ def test_every_section_is_on_the_page(page):
     outline = Outline()
     outline.feed(page)
     assert outline.open == []
-    assert re.findall(r'<section id="([\w-]+)">', page) == SECTIONS
-    # The bar of rows, seven of five columns (two are numbers with a curve), simulated labels, expected hits.
-    assert outline.counts["svg"] == 10
-    assert outline.counts["table"] == 3
+    assert re.findall(r'<section id="([\w-]+)"', page) == SECTIONS
+    # The curve of what lists find; what to review, the list, all groups, other assumptions, the naive count.
+    assert outline.counts["svg"] == 1
+    assert outline.counts["table"] == outline.counts["caption"] == 5
+
+
+def words_of(page):
+    """What a reader sees, without the style and the scripts."""
+    text = re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL)
+    return " ".join(re.sub("<[^>]+>", "", text).split())
 
 
 def test_the_numbers_are_those_of_the_fit(found, page):
-    expected = found.expected.sum()
-    words = " ".join(re.sub("<[^>]+>", "", page).split())
+    words = words_of(page)
     labelled, (low, high) = found.labelled.sum(), (600 * share for share in found.prior_range)
-    assert f"About {expected:,.0f} of 600 rows are positive ({low:,.0f} to {high:,.0f})." in words
-    share = f"{labelled / expected:.0%} of the positives ({labelled / high:.0%} to {labelled / low:.0%})"
-    assert f"{labelled} of them are labelled, which is {share}." in words
-    between = f"({low - labelled:,.0f} to {high - labelled:,.0f})"
-    assert f"The other {expected - labelled:,.0f} {between} are hidden among the unlabelled rows." in words
-    review = list_rows(found, 25)
+    middle = found.expected.sum()
+    assert f"Between {low:,.0f} and {high:,.0f} of 600 rows are positive ({low / 600:.0%} to {high / 600:.0%})" in words
+    assert f"the middle estimate is {middle:,.0f} ({middle / 600:.0%})." in words
+    between = f"{round(low) - labelled:,} to {round(high) - labelled:,} positives"
+    assert (
+        f"{labelled} rows are labelled, {labelled / high:.0%} to {labelled / low:.0%} of the positives; {between}"
+        in words
+    )
+    review = list_rows(found, 100)
     first, (least, most) = review.rows[0], review.hidden_range[0]
-    cells = f"<td>{review.hidden[0]:.2f}</td><td>{least:.2f} to {min(most, 0.99):.2f}</td>"
+    cells = f"<td>1</td><td>{least:.2f} to {min(most, 0.99):.2f}</td><td>{review.hidden[0]:.2f}</td>"
     assert f'<th scope="row">p{first}</th>{cells}' in page
     assert str(review.promise) in words
 
 
-def test_the_page_says_what_was_learned_and_states_the_number_once(found, page):
-    words = " ".join(re.sub("<[^>]+>", "", page).split())
+def test_the_page_says_what_was_learned_and_the_range_before_any_number(found, page):
+    words = words_of(page)
     for line in describe_learning(found):
         assert words.count(line) == 1
     assert words.count(" rows are positive (") == 1
+    assert re.search(r"How many rows are positive\?\s*Between", words)
     assert "Estimated share of positive rows" not in words
+
+
+def test_the_slider_begins_with_what_a_list_of_fifty_promises(found, page):
+    data = json.loads(re.search(r'id="capacity-data">(.*?)</script>', page)[1])
+    promise = capacity(found).at(50)
+    place = data["lengths"].index(50)
+    assert data["expected"][place] == pytest.approx(promise.expected, abs=0.01)
+    assert (data["low"][place], data["high"][place]) == pytest.approx((promise.low, promise.high), abs=0.01)
+    assert f"Review the first 50 rows: {promise.low:,.0f} to {promise.high:,.0f} should be positive" in words_of(page)
+    for name in ("expected", "low", "high"):
+        assert np.all(np.diff(data[name]) >= -0.02)
+
+
+API = r"diagnosis_|propensity_features|class_features|\bridge\b|predict_proba|prior_|label_frequency_|doubts_|SAREM|JERM|\bcv\b"
+
+
+def test_no_word_of_the_programming_interface_is_outside_the_details(found):
+    every = [Doubt(kind, f"Raise ridge (diagnosis_.{kind}).") for kind in KINDS]
+    estimator = type(found.estimator).__new__(type(found.estimator))
+    estimator.__dict__ |= {**found.estimator.__dict__, "doubts_": tuple(every)}
+    doubtful = replace(found, estimator=estimator, notes=[each.message for each in every])
+    report = gather_fit(doubtful, "x")
+    assert len(report.notes) == len(KINDS)
+    page = render(report).html
+    before, details = page.split('<section id="details"')
+    assert not re.search(API, words_of(before))
+    for each in every:
+        assert each.message in details
+    assert not re.search(API, words_of(render(gather_fit(found, "x")).html.split('<section id="details"')[0]))
+
+
+def test_every_doubt_has_plain_words():
+    assert PLAIN.keys() == KINDS.keys()
+    for words in PLAIN.values():
+        assert not re.search(API, words)
+
+
+def test_only_the_scripts_of_the_page_may_run(page):
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)[1].replace("&#39;", "'")
+    assert "default-src 'none'" in policy
+    scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    assert len(scripts) == 2
+    for script in scripts:
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
+    assert "unsafe-inline" not in policy.partition("script-src")[2]
 
 
 def test_rows_that_the_method_has_seen_are_listed_without_a_promise(clinic):
     report = gather_fit(fit_table(clinic, "reported", id="patient", method="sar-em", scar_test=False), "x")
-    assert report.review_words.startswith("No number of positives is promised for these 25 rows: SAREM was fitted")
-    assert report.hits is None
-    assert report.review.head == ["id", "positive, given no label", "labelled, if positive"]
-    assert len(report.review.lines) == 25
+    assert report.review_words.startswith("No number of positives is promised for these 100 rows: SAREM was fitted")
+    assert report.capacity is None
+    assert report.review.head[:4] == ["id", "rank", "chance of being positive", "chance of a label, if positive"]
+    assert len(report.review.lines) == 100
 
 
 def test_where_too_little_was_learned_rows_have_no_chances(clinic):
     few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(600)]))
     report = gather_fit(fit_table(few, "reported", id="patient", scar_test=False), "x")
     assert "too little was learned" in report.review_words
-    assert report.review.head == ["id", "labelled, if positive"]
-
-
-@pytest.mark.slow
-def test_groups_do_not_contradict_the_test_of_labels_at_random(found):
-    assert found.scar.p_value > 0.05
-    assert "may be due to chance" in gather_fit(found, "x").about_groups
-    for scar in (None, replace(found.scar, p_value=0.01)):
-        assert "may be due to chance" not in gather_fit(replace(found, scar=scar), "x").about_groups
+    assert report.review.head[:3] == ["id", "rank", "chance of a label, if positive"]
+    assert "cannot be said: too little was learned" in report.headline
+    assert report.sensitivity is report.capacity is None
+    assert report.audit.startswith("The labels do not show how many rows are positive. If people check 200 rows")
 
 
 @pytest.mark.slow
 def test_a_share_that_was_given_is_not_called_an_estimate(clinic):
     found = fit_table(clinic, "reported", id="patient", prior=0.5, scar_test=False)
     report = gather_fit(found, "x")
-    words = " ".join(re.sub("<[^>]+>", "", render(report).html).split())
-    assert "About 300 of 600 rows are positive (as was given)." in words
-    assert "by the method PUClassifier, kept to the share of positives that was given." in words
-    assert "Ranges are in brackets. Those of the groups" in words
+    assert report.headline == "300 of 600 rows are positive (50%): that share was given."
+    assert "The number is not an estimate" in words_of(render(report).html)
     assert "The share of positives is 50%, as was given." in report.assumptions
     assert report.naive.lines[0][2] == "300 (50%)"
     # What the rows are is uncertain all the same.
@@ -104,20 +156,17 @@ def test_a_share_that_was_given_is_not_called_an_estimate(clinic):
 def test_no_chance_of_a_row_is_certain_and_all_have_ranges(found):
     """e = s/y with y = h + s·(1 − h); the most of h is the least of e."""
     report = gather_fit(found, "x")
-    review = list_rows(found, 25)
+    review = list_rows(found, 100)
     rows, sure = review.rows, lambda chance: f"{np.clip(chance, 0.01, 0.99):.2f}"
     s = found.scores.posterior[rows] * found.scores.propensity[rows]
     ends = s[:, np.newaxis] / (review.hidden_range + s[:, np.newaxis] * (1 - review.hidden_range))
     propensity = found.scores.propensity[rows]
     for line, h, e, (high, low) in zip(report.review.lines, review.hidden, propensity, ends, strict=True):
-        assert line[1] == sure(h)
-        assert line[3] == f"{sure(e)} ({sure(low)} to {sure(high)})"
+        assert line[3] == sure(h)
+        assert line[4] == f"{sure(e)} ({sure(low)} to {sure(high)})"
         assert low <= e <= high
-    assert report.naive.lines[0][2].endswith("%; {:.0%} to {:.0%})".format(*found.prior_range))
-    groups = [group for each in found.groups for group in each.groups]
-    for line, group in zip(report.groups.lines, groups, strict=True):
-        low, high = group.frequency_range
-        assert line[4] == f"{group.frequency:.0%} ({low:.0%} to {high:.0%})"
+    for line in report.groups.lines:
+        assert re.fullmatch(r"\d+% \(\d+% to \d+%\)|–", line[4])
 
 
 def test_nothing_is_asked_of_the_network(page):
@@ -143,7 +192,7 @@ def test_every_method_has_its_page(clinic, method):
     assert report.citation or method == "naive"
     assert "Rejchel" in report.citation or method != "jerm"
     for note in found.notes:
-        assert note in report.notes
+        assert note in report.notes or note in report.messages
     outline = Outline()
     outline.feed(render(report).html)
     assert outline.open == []
@@ -178,7 +227,8 @@ def test_a_fit_that_did_not_converge_says_so(clinic):
     page = render(gather_fit(fit_table(clinic, "reported", id="patient", method="tm"), "x")).html
     assert "The fit stopped after 100 rounds without converging." in page
     assert "Risk after each round" in page
-    assert re.search(r'class="note">TM stopped after 100 rounds', page)
+    assert re.search(r'class="note">TM stopped after 100 rounds', page.split('id="details"')[1])
+    assert "The computation stopped before its numbers had settled" in page
 
 
 @pytest.mark.slow
@@ -194,7 +244,7 @@ def test_a_table_without_names_for_rows_numbers_them(clinic):
 
 PROBE = """
   const ids = [...document.querySelectorAll("section")].map((section) => section.id);
-  const list = document.querySelector("#review table"), button = list.querySelectorAll("thead button")[3];
+  const list = document.querySelector("#review-list table"), button = list.querySelectorAll("thead button")[3];
   button.click();
   const values = [...list.tBodies[0].rows].map((line) => parseFloat(line.children[3].textContent));
   document.querySelectorAll("details").forEach((each) => { each.open = true; });
@@ -212,5 +262,5 @@ def test_the_page_lives_in_a_browser(page, tmp_path, size):
         "wide": False,
         "ids": SECTIONS,
         "sorted": True,
-        "rows": 25,
+        "rows": 100,
     }

@@ -1,5 +1,6 @@
 """What `propense fit` prints."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -9,13 +10,16 @@ from propense.cli._console import Console
 from propense.cli._printing import harmless, say
 from propense.cli._streams import STANDARD
 from propense.tables import (
-    Group,
-    Grouping,
+    Comparison,
+    GroupShare,
+    Headline,
     ReviewList,
     TableFit,
     advise_audit,
+    conclude,
     describe_groups,
     describe_learning,
+    headline,
     suggest_columns,
 )
 from propense.tables.schema import in_words
@@ -50,14 +54,17 @@ def show_fit(
         if names:
             shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
             say(f"  {words}: {shown}")
-    console.print(_estimates(found), soft_wrap=True)
-    console.print(_under_labelled(found.groups[:_SHOWN], found.estimator.label_frequency_), soft_wrap=True)
+    quoted, conclusion = headline(found), conclude(found)
+    say(str(quoted))
+    console.print(_estimates(found, quoted), soft_wrap=True)
+    if conclusion.differing:
+        console.print(_under_labelled(conclusion.differing[:_SHOWN]), soft_wrap=True)
     say(*describe_groups(found))
     say(*describe_learning(found))
     if (suggestion := suggest_columns(found)) is not None:
         say(str(suggestion))
-    if found.scar is not None:
-        say(f"Labels at random? {found.scar} {found.scar.rows:,} rows were tested.")
+    if conclusion.test:
+        say(f"Labels at random? {conclusion.test}")
     for note in found.notes:
         say(f"Note: {note}")
     if listed is not None:
@@ -68,24 +75,19 @@ def show_fit(
         say(f"{str(advice).rstrip('.')}: {command}{' (fit --model FILE saves the model)' if model is None else ''}")
 
 
-def _estimates(found: TableFit) -> Table:
+def _estimates(found: TableFit, quoted: Headline) -> Table:
     n, labelled = found.counts.rows, found.counts.labelled
     estimator, balanced = found.estimator, found.estimator.decision == "balanced"
     table = Table(title="How many rows are positive?")
     table.add_column("")
     table.add_column("naive: unlabelled = negative", justify="right")
     table.add_column(type(estimator).__name__, justify="right")
-    table.add_row("positive rows, estimated", _share(labelled, n), _share(estimator.prior_ * n, n))
-    hidden, frequency = f"{found.counts.hidden:,.0f}", _percent(estimator.label_frequency_)
-    if found.prior_range is not None and found.prior_range[0] == found.prior_range[1]:
-        table.add_row("  range", "", "none: the share was given")
-    elif found.prior_range is not None:
-        low, high = (max(n * share, labelled) for share in found.prior_range)
-        table.add_row("  range", "", f"{low:,.0f} to {high:,.0f} ({low / n:.0%} to {high / n:.0%})")
-        hidden = f"{hidden} ({low - labelled:,.0f} to {high - labelled:,.0f})"
-        frequency = f"{frequency} ({labelled / high:.0%} to {labelled / low:.0%})"
-    table.add_row("positives that are labelled", "100%", frequency)
-    table.add_row("positives without a label", "0", hidden)
+    unknown = "not known" if quoted.unquoted else ""
+    table.add_row("positive rows", _share(labelled, n), unknown or f"{quoted.positives} ({quoted.share})")
+    if not unknown and not quoted.certain:
+        table.add_row("  middle estimate", "", _share(quoted.middle, n))
+    table.add_row("positives that are labelled", "100%", unknown or quoted.frequency)
+    table.add_row("positives without a label", "0", unknown or quoted.hidden)
     cuts = [_percent(model.prior_ if balanced else 0.5) for model in (found.naive, estimator)]
     counts = found.counts.naive_positive, found.counts.positive
     cells = [f"{count:,} (probability > {cut})" for count, cut in zip(counts, cuts, strict=True)]
@@ -93,24 +95,22 @@ def _estimates(found: TableFit) -> Table:
     return table
 
 
-def _under_labelled(groupings: list[Grouping], overall: float) -> Table:
-    title = f"Which groups are under-labelled? Share of the positives that are labelled ({_percent(overall)} overall)"
+def _under_labelled(compared: Sequence[Comparison]) -> Table:
+    title = "Which groups are under-labelled? How often positives are labelled, compared with all (1 = as often)"
     table = Table(title=title, min_width=len(title))
-    for column in ("column", "lowest share", "", "highest share", ""):
+    for column in ("column", "least often", "", "most often", ""):
         table.add_column(column, justify="right" if column == "" else "left")
-    for grouping in groupings:
-        # The share is meaningless in a group with less than one expected positive.
-        groups = sorted((g for g in grouping.groups if g.positives >= 1), key=lambda g: g.frequency)
-        if len(groups) > 1:
-            least, most = groups[0], groups[-1]
-            names = [Text(harmless(words), overflow="ellipsis") for words in (grouping.column, least.name, most.name)]
-            table.add_row(names[0], names[1], _labelled(least), names[2], _labelled(most))
+    for each in compared:
+        names = [
+            Text(harmless(words), overflow="ellipsis")
+            for words in (each.column, each.lowest.group.name, each.highest.group.name)
+        ]
+        table.add_row(names[0], names[1], _ratio(each.lowest), names[2], _ratio(each.highest))
     return table
 
 
-def _labelled(group: Group) -> str:
-    ends = group.frequency_range
-    return _percent(group.frequency) + ("" if ends is None else f" ({ends[0]:.0%} to {ends[1]:.0%})")
+def _ratio(share: GroupShare) -> str:
+    return f"{share.ratio:.2f} ({share.ratio_low:.2f} to {share.ratio_high:.2f})"
 
 
 def _share(count: float, of: int) -> str:

@@ -9,34 +9,43 @@ import numpy as np
 
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._description import reference
-from propense.plots import (
-    GroupDisplay,
-    PrevalenceDisplay,
-    PropensityCurveDisplay,
-    ReviewDisplay,
-    RiskPathDisplay,
-    ScarDisplay,
+from propense.report.charts import (
+    Bar,
+    Chart,
+    Curve,
+    capacity_curve,
+    group_chart,
+    line_figure,
+    rows_bar,
+    sensitivity_chart,
 )
-from propense.report.page import Figure, Page, render, software, to_svg
+from propense.report.page import Figure, Page, render, software
+from propense.report.plain import plain_notes
 from propense.study.grids import Grid
 from propense.tables import (
+    GroupComparison,
+    GroupShare,
+    Headline,
     ReviewList,
     TableFit,
     advise_audit,
+    capacity,
+    conclude,
     describe_assumptions,
     describe_bounds,
     describe_groups,
     describe_learning,
+    headline,
     list_rows,
+    row_reasons,
     suggest_columns,
     summarise_estimator,
 )
-from propense.tables.model import review_order
 
 __all__ = ["FitReport", "gather_fit", "report_fit"]
 
-# Number of columns with figures, and of rows in the review list.
-_DRAWN, _LISTED = 6, 25
+# Number of columns with pictures, and of rows in the review list.
+_DRAWN, _LISTED = 6, 100
 
 
 @dataclass(frozen=True)
@@ -44,40 +53,37 @@ class FitReport:
     """All that the page shows."""
 
     template: ClassVar[str] = "fit.html"
+    scripts: ClassVar[tuple[str, ...]] = ("page.js", "fit.js")
     title: str
-    method: str
-    rows: str
-    labelled: str
-    positives: str
-    positives_range: str
-    certainty: str
-    hidden: str
-    hidden_range: str
-    frequency: str
-    frequency_range: str
-    prevalence: Figure
+    headline: str
+    bar: Bar
+    sureness: list[str]
+    next_steps: list[str]
     audit: str
     audit_commands: tuple[str, ...]
-    about_groups: str
-    group_ranges: bool
-    drawings: list[Figure]
-    learned: list[str]
-    at_random: str
-    simulations: Figure | None
-    groups: Grid
-    review: Grid
     review_words: str
-    hits: Figure | None
+    capacity: Curve | None
+    list_words: str
+    review: Grid
+    reason_columns: tuple[int, ...]
+    about_groups: list[str]
+    group_charts: list[Chart]
+    group_words: str
+    groups: Grid
+    learned: list[str]
+    sensitivity: Chart | None
+    bounds: str
+    at_random: str
+    notes: list[str]
+    assumptions: list[str]
     naive: Grid
-    effects: Grid | None
-    effect_words: str
     convergence: str
     path: Figure | None
-    assumptions: list[str]
-    bounds: str
-    notes: list[str]
-    citation: str
     facts: list[tuple[str, str]]
+    messages: list[str]
+    effects: Grid | None
+    effect_words: str
+    citation: str
 
 
 def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: Any = None) -> Page:
@@ -105,59 +111,89 @@ def gather_fit(
     found: TableFit, title: str, files: tuple[str, Path | None] | None = None, decimal: str | None = None
 ) -> FitReport:
     """Collect what the page of a fit shows; `files` are the table, with its decimal sign, and the model file."""
-    estimator = found.estimator
-    n, labelled = len(found.labelled), int(found.labelled.sum())
-    positives = float(found.expected.sum())
-    ends, known = found.prior_range, False
-    if ends is not None and ends[0] == ends[1]:
-        ends, known = None, True
-    low, high = (np.nan, np.nan) if ends is None else (max(n * share, labelled) for share in ends)
-    given = ", kept to the share of positives that was given"
-    review, review_words, hits = _review(found)
-    advice = advise_audit(found)
-    path, suggestion = RiskPathDisplay(estimator.risk_path_), suggest_columns(found)
+    estimator, quoted, conclusion = found.estimator, headline(found), conclude(found)
+    advice, suggestion = advise_audit(found), suggest_columns(found)
+    review, review_words, list_words = _review(found)
+    curve = None if isinstance(estimator, Naive) else capacity_curve(capacity(found))
+    notes = plain_notes(found)
     return FitReport(
         title=title,
-        method=type(estimator).__name__,
-        rows=f"{n:,}",
-        labelled=f"{labelled:,}",
-        positives=f"{positives:,.0f}",
-        positives_range=" (as was given)" if known else _between(low, high),
-        certainty=given if known else ", which gives no range" if ends is None else "",
-        hidden=f"{positives - labelled:,.0f}",
-        hidden_range=_between(low - labelled, high - labelled),
-        frequency=_percent(labelled / positives),
-        frequency_range="" if ends is None else _percents((labelled / high, labelled / low)),
-        prevalence=to_svg(
-            "Labelled, hidden positive and negative rows",
-            PrevalenceDisplay(n, labelled, positives, positives_range=None if ends is None else (low, high)),
-        ),
+        headline=str(quoted),
+        bar=rows_bar(quoted),
+        sureness=_sureness(quoted),
+        next_steps=_next_steps(found, quoted, advice is not None, curve),
         audit="" if advice is None else str(advice),
         audit_commands=()
         if advice is None or files is None
         else advice.commands(files[0], str(files[1] or "FILE"), decimal),
-        about_groups=" ".join(describe_groups(found)),
-        group_ranges=found.scores.hidden_range is not None,
-        drawings=_drawings(found),
-        learned=[*describe_learning(found), *([] if suggestion is None else [str(suggestion)])],
-        at_random="" if found.scar is None else f"{found.scar} {found.scar.rows:,} rows were tested.",
-        simulations=None if found.scar is None else to_svg("Simulated and observed labels", ScarDisplay(found.scar)),
-        groups=_groups(found),
-        review=review,
         review_words=review_words,
-        hits=hits,
-        naive=_naive_comparison(found),
-        effects=_effects(found),
-        effect_words=_EFFECTS["prepared" if found.model is not None else "given"],
+        capacity=curve,
+        list_words=list_words,
+        review=review,
+        reason_columns=tuple(j for j, name in enumerate(review.head) if name in _WHY),
+        about_groups=describe_groups(found),
+        group_charts=[group_chart(each) for each in conclusion.differing[:_DRAWN]],
+        group_words=_group_words(conclusion.compared),
+        groups=_groups(conclusion.compared, bool(conclusion.differing)),
+        learned=[*describe_learning(found), *([] if suggestion is None else [_asked(suggestion)])],
+        sensitivity=sensitivity_chart(found, quoted),
+        bounds="" if quoted.unquoted else _bounds(found),
+        at_random=conclusion.test,
+        notes=notes,
+        assumptions=describe_assumptions(found),
+        naive=_naive_comparison(found, quoted),
         convergence=_convergence(found),
         # PUClassifier has two risks, with a constant and a varying propensity, which are not rounds.
-        path=to_svg("Risk after each round", path) if len(path.risks) > 2 else None,
-        assumptions=describe_assumptions(found),
-        bounds=_bounds(found),
-        notes=found.notes,
-        citation=reference(type(estimator)),
+        path=line_figure("Risk after each round", estimator.risk_path_) if len(estimator.risk_path_) > 2 else None,
         facts=_facts(found),
+        messages=[note for note in found.notes if note not in notes],
+        effects=_effects(found),
+        effect_words=_EFFECTS["prepared" if found.model is not None else "given"],
+        citation=reference(type(estimator)),
     )
+
+
+def _sureness(quoted: Headline) -> list[str]:
+    """How far the number can be relied on."""
+    if quoted.unquoted:
+        return [f"Not sure enough for a number: {quoted.unquoted}."]
+    if quoted.certain:
+        return [f"The number is not an estimate: {quoted.certain}. Which rows are positive is estimated."]
+    times = quoted.high / max(quoted.low, 1.0)
+    width = (
+        f"The range is wide: the most is {times:.1f} times the least."
+        if times >= _WIDE
+        else f"The range is narrow: the most is {times:.1f} times the least."
+    )
+    return [
+        width,
+        f"{quoted.labelled:,} rows are labelled, {quoted.frequency} of the positives; {quoted.hidden} positives have no "
+        "label.",
+        "It rests on assumptions that labels alone cannot prove.",
+    ]
+
+
+def _next_steps(found: TableFit, quoted: Headline, audit: bool, curve: Curve | None) -> list[str]:
+    """What the reader may do with the page."""
+    steps = []
+    if audit:
+        steps.append("To know the number better, have some rows checked that are drawn at random: see below.")
+    elif not quoted.certain and not isinstance(found.estimator, Naive):
+        steps.append("To check the number, have people look at rows that are drawn at random (an audit).")
+    if curve is not None:
+        steps.append(
+            f"To find positives: {curve.said[0].lower()}{curve.said[1:].partition('. The cut')[0].rstrip('.')}."
+        )
+    elif not isinstance(found.estimator, Naive):
+        steps.append("To find positives, review the list from the top; how many it holds cannot be said.")
+    else:
+        steps.append("Fit another method: this one does not look for hidden positives.")
+    return steps
+
+
+def _asked(suggestion: Any) -> str:
+    """The question about columns that may be about labelling, without the options that answer it."""
+    return str(suggestion).partition(" If you agree:")[0]
 
 
 def _bounds(found: TableFit) -> str:
@@ -165,60 +201,65 @@ def _bounds(found: TableFit) -> str:
     return "" if isinstance(found.estimator, Naive | SeveralSources) else " ".join(describe_bounds(found))
 
 
-def _drawings(found: TableFit) -> list[Figure]:
-    """Figures of the columns with the largest differences: bars by group, and for numbers the propensity curve."""
-    overall = float(found.labelled.sum() / found.expected.sum())
-    places = {column.name: j for j, column in enumerate(found.schema.columns)}
-    figures = []
-    for grouping in found.groups[:_DRAWN]:
-        figures.append(to_svg(f"Share of positives labelled, by {grouping.column}", GroupDisplay(grouping, overall)))
-        values = found.matrix[:, places[grouping.column]]
-        kind = found.schema.columns[places[grouping.column]].kind
-        if kind == "number" and len(np.unique(values[~np.isnan(values)])) > 2 * len(grouping.groups):
-            curve = PropensityCurveDisplay(values, found.scores.propensity, found.expected, name=grouping.column)
-            figures.append(to_svg(f"Probability of a label, by {grouping.column}", curve))
-    return figures
+def _group_words(compared: tuple[GroupComparison, ...]) -> str:
+    few = "A dash means that a group has too few positives to say anything."
+    if not all(each.ranged for each in compared):
+        return f"The method gives no range, so that shares are shown without one. {few}"
+    return (
+        "Ranges are in brackets. Those of the positives can add up to more than the range over all rows: if one group "
+        f"has many positives, another has few. The labelled share also allows for chance. {few}"
+    )
 
 
-def _groups(found: TableFit) -> Grid:
-    lines = [
-        [
-            f"{grouping.column}: {group.name}",
+def _groups(compared: tuple[GroupComparison, ...], differing: bool) -> Grid:
+    """The groups of every column; the ratios only where groups can be told apart."""
+    head = ["group", "rows", "labelled", "estimated positives", "positives labelled"]
+
+    def cells(column: str, each: GroupShare, shown: bool) -> list[str]:
+        group = each.group
+        ends = "" if np.isnan(each.low) else f" ({each.low:.0%} to {each.high:.0%})"
+        line = [
+            f"{column}: {group.name}",
             f"{group.rows:,}",
             f"{group.labelled:,}",
             f"{group.positives:,.0f}{_between(group.low, group.high)}",
-            _percent(group.frequency) + _percents(group.frequency_range),
+            f"{each.share:.0%}{ends}" if each.known else "–",
         ]
-        for grouping in found.groups
-        for group in grouping.groups
-    ]
-    return Grid("All groups", ["group", "rows", "labelled", "estimated positives", "positives labelled"], lines)
+        ratio = f"{each.ratio:.2f} ({each.ratio_low:.2f} to {each.ratio_high:.2f})" if each.known and shown else "–"
+        return [*line, ratio] if differing else line
+
+    lines = [cells(each.column, group, each.differs) for each in compared for group in each.groups]
+    return Grid("All groups", [*head, "compared with all"] if differing else head, lines)
 
 
-def _review(found: TableFit) -> tuple[Grid, str, Figure | None]:
-    """The unlabelled rows most likely positive, what they promise, and how many a longer list would find."""
+def _review(found: TableFit) -> tuple[Grid, str, str]:
+    """The unlabelled rows most likely positive with reasons, what they promise, and what the columns are."""
     title = "The unlabelled rows most likely to be positive"
     if isinstance(found.estimator, Naive):
-        return Grid(title, ["row"], []), "The naive method treats all of them as negative.", None
+        return Grid(title, ["row"], []), "The naive method treats all of them as negative.", ""
     review = list_rows(found, _LISTED)
     head, columns = ["row" if found.ids is None else "id"], [_names(found, review.rows)]
-    if review.hidden is not None:
-        head.append("positive, given no label")
-        columns.append([_chance(each) for each in review.hidden])
+    head.append("rank")
+    columns.append([str(i + 1) for i in range(len(review.rows))])
+    words = ["The most likely positives come first. A click on the head of a column sorts by it."]
     if review.hidden_range is not None:
-        head.append("range")
+        head.append("chance of being positive")
         columns.append([f"{_chance(low)} to {_chance(high)}" for low, high in review.hidden_range])
-    head.append("labelled, if positive")
+    if review.hidden is not None:
+        head.append("middle estimate" if review.hidden_range is not None else "chance of being positive")
+        columns.append([_chance(each) for each in review.hidden])
+    head.append("chance of a label, if positive")
     columns.append(_propensities(found, review))
-    figure = None
-    if not review.promise.unpromised:
-        scores, rest = found.scores, ~found.labelled
-        ends = None if scores.hidden_range is None else scores.hidden_range[rest]
-        order = review_order(found.estimator, scores)[rest]
-        display = ReviewDisplay(scores.hidden[rest], order=order, hidden_range=ends)
-        figure = to_svg("Positives expected among the rows reviewed", display)
+    reasons = row_reasons(found, review.rows)
+    if any(each.raising for each in reasons):
+        head.append(_WHY[0])
+        columns.append([", ".join(each.raising) or "–" for each in reasons])
+        words.append("Reasons name the columns in which a row differs most from the others.")
+    if any(each.hiding for each in reasons):
+        head.append(_WHY[2] if any(each.shared for each in reasons) else _WHY[1])
+        columns.append([", ".join(each.hiding) or "–" for each in reasons])
     lines = [list(line) for line in zip(*columns, strict=True)]
-    return Grid(title, head, lines), str(review.promise), figure
+    return Grid(title, head, lines), str(review.promise), " ".join(words)
 
 
 def _propensities(found: TableFit, review: ReviewList) -> list[str]:
@@ -236,18 +277,20 @@ def _names(found: TableFit, rows: Any) -> list[str]:
     return [str(row + 1 if found.ids is None else found.ids[row]) for row in rows]
 
 
-def _naive_comparison(found: TableFit) -> Grid:
-    n, labelled = len(found.labelled), int(found.labelled.sum())
-    name = type(found.estimator).__name__
+def _naive_comparison(found: TableFit, quoted: Headline) -> Grid:
+    counts = found.counts
     both = int((found.positive & found.naive_positive).sum())
-    ends = found.prior_range
-    between = "" if ends is None or ends[0] == ends[1] else f"; {ends[0]:.0%} to {ends[1]:.0%}"
+    estimate = "not known" if quoted.unquoted else f"{quoted.positives} ({quoted.share})"
+    if quoted.unquoted and found.prior_range is None and not isinstance(found.estimator, Naive):
+        estimate = f"{quoted.middle:,.0f}, without a range"
     lines = [
-        ["estimated positives", _count_of(labelled, n), _count_of(float(found.expected.sum()), n, between)],
-        ["rows classified as positive", f"{int(found.naive_positive.sum()):,}", f"{int(found.positive.sum()):,}"],
+        ["positives", f"{counts.labelled:,} ({quoted.percent(counts.labelled)})", estimate],
+        ["rows classified as positive", f"{counts.naive_positive:,}", f"{counts.positive:,}"],
         ["classified as positive by both", f"{both:,}", f"{both:,}"],
     ]
-    return Grid(f"The naive method and {name}", ["", "naive: unlabelled treated as negative", name], lines)
+    return Grid(
+        "The naive count and the method", ["what", "naive: unlabelled treated as negative", "this analysis"], lines
+    )
 
 
 def _effects(found: TableFit) -> Grid | None:
@@ -297,6 +340,10 @@ _EFFECTS = {
     "frequent one.",
     "given": "Change in the log-odds for one unit of each feature.",
 }
+# Heads of the columns of reasons.
+_WHY = ("why it may be positive", "why it may have no label", "what speaks against a label, or against being positive")
+# From this ratio of the ends on, a range is called wide.
+_WIDE = 1.5
 _KINDS = {
     "number": "numbers",
     "truth": "true/false",
@@ -306,22 +353,10 @@ _KINDS = {
 }
 
 
-def _percent(share: float) -> str:
-    return "–" if np.isnan(share) else f"{share:.0%}"
-
-
 def _between(low: float | None, high: float | None) -> str:
     return "" if low is None or np.isnan(low) else f" ({low:,.0f} to {high:,.0f})"
-
-
-def _percents(ends: tuple[float, float] | None) -> str:
-    return "" if ends is None else f" ({ends[0]:.0%} to {ends[1]:.0%})"
 
 
 def _chance(chance: float) -> str:
     """Two digits, from 0.01 to 0.99: no estimate is surer."""
     return f"{min(max(chance, 0.01), 0.99):.2f}"
-
-
-def _count_of(count: float, of: int, between: str = "") -> str:
-    return f"{count:,.0f} ({_percent(count / of)}{between})"

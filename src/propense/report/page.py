@@ -1,8 +1,10 @@
 """What the pages share: rendering a template, figures as SVG, and the versions of the software."""
 
+import hashlib
 import io
 import platform
 import warnings
+from base64 import b64encode
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
@@ -72,7 +74,15 @@ def render(report: Any) -> Page:
         undefined=jinja2.StrictUndefined,
     )
     shown = {each.name: getattr(report, each.name) for each in fields(report)}
+    scripts = [folder.joinpath(name).read_text(encoding="utf-8") for name in report.scripts]
+    shown |= {"scripts": scripts, "policy": _policy(scripts), "style": folder.joinpath("page.css").read_text("utf-8")}
     return Page(environment.get_template(report.template).render(shown))
+
+
+def _policy(scripts: list[str]) -> str:
+    """What a browser may do with the page: run these scripts and no others, and load nothing."""
+    hashes = " ".join(f"'sha256-{b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts)
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src {hashes}; base-uri 'none'; form-action 'none'"
 
 
 def to_svg(title: str, display: Any) -> Figure:

@@ -26,6 +26,7 @@ class StudyReport:
     """All that the page shows."""
 
     template: ClassVar[str] = "study.html"
+    scripts: ClassVar[tuple[str, ...]] = ("page.js",)
     title: str
     facts: list[tuple[str, str]]
     failures: list[tuple[str, str]]

@@ -4,12 +4,14 @@ from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audi
 from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.bounds import bound_table, describe_bounds
 from propense.tables.capacity import Capacity, Cheapest, ToFind, capacity
+from propense.tables.conclusion import Conclusion, conclude
 from propense.tables.drift import Drift, MovedColumn
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
 from propense.tables.folder_fit import fit_folder
 from propense.tables.groups import Group, Grouping
+from propense.tables.headline import Headline, headline
 from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.learned import describe_assumptions, describe_groups, describe_learning
@@ -21,17 +23,22 @@ from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 from propense.tables.suggest import Suggestion, suggest_columns
+from propense.tables.under_labelled import GroupComparison, GroupShare, compare_groups
 
 __all__ = [
     "AuditAdvice",
     "Capacity",
     "Cheapest",
     "Column",
+    "Conclusion",
     "Counts",
     "Drift",
     "FitOptions",
     "Group",
+    "GroupComparison",
+    "GroupShare",
     "Grouping",
+    "Headline",
     "Label",
     "LabelColumns",
     "MovedColumn",
@@ -53,6 +60,8 @@ __all__ = [
     "advise_audit",
     "bound_table",
     "capacity",
+    "compare_groups",
+    "conclude",
     "correct_model",
     "describe_assumptions",
     "describe_bounds",
@@ -61,6 +70,7 @@ __all__ = [
     "draw_audit",
     "fit_folder",
     "fit_table",
+    "headline",
     "list_rows",
     "read_audit",
     "row_reasons",

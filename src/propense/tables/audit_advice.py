@@ -5,6 +5,7 @@ import shlex
 from dataclasses import dataclass
 
 from propense.tables.fit import TableFit
+from propense.tables.promise import too_little_learned
 
 __all__ = ["AuditAdvice", "advise_audit"]
 
@@ -19,7 +20,7 @@ class AuditAdvice:
     Attributes
     ----------
     low, high : float
-        The range of the share of positives.
+        The range of the share of positives; NaN if too little was learned for one.
     size : int
         How many rows to check.
     half_width : float
@@ -32,9 +33,14 @@ class AuditAdvice:
     half_width: float
 
     def __str__(self) -> str:
+        left = (
+            "The labels do not show how many rows are positive."
+            if math.isnan(self.low)
+            else f"The labels leave open whether {self.low:.0%} or {self.high:.0%} of the rows are positive."
+        )
         return (
-            f"The labels leave open whether {self.low:.0%} or {self.high:.0%} of the rows are positive. If people "
-            f"check {self.size} rows drawn at random, the share is known to about ±{100 * self.half_width:.0f} points."
+            f"{left} If people check {self.size} rows drawn at random, the share is known to about "
+            f"±{100 * self.half_width:.0f} points."
         )
 
     def commands(self, table: str, model: str, decimal: str | None = None) -> tuple[str, str]:
@@ -50,12 +56,15 @@ def advise_audit(found: TableFit) -> AuditAdvice | None:
     """The audit to ask for; None if the labels say as much as it would, or if there is no range."""
     ends, n = found.prior_range, found.counts.rows
     rest = n - found.counts.labelled
-    if ends is None or rest < 2:
+    if ends is None or ends[0] == ends[1] or rest < 2:
         return None
-    low, high = (max(each, 1.0 - rest / n) for each in ends)
+    little = too_little_learned(found.estimator)
+    low, high = (1.0 - rest / n, 1.0) if little else (max(each, 1.0 - rest / n) for each in ends)
     size = min(_SIZE, rest)
     # A simple random sample of the unlabelled rows, if their share is in the middle of the range.
     share = ((low + high) / 2 - (1.0 - rest / n)) * n / rest
     spread = share * (1.0 - share) / size * (rest - size) / (rest - 1)
     half = _Z * rest / n * math.sqrt(max(spread, 0.0))
-    return AuditAdvice(low, high, size, half) if high - low > 2.0 * half else None
+    if high - low <= 2.0 * half:
+        return None
+    return AuditAdvice(math.nan, math.nan, size, half) if little else AuditAdvice(low, high, size, half)

@@ -11,10 +11,12 @@ from propense._inputs.columns import date_of
 from propense._inputs.moments import duration_words
 from propense.tables.schema import MISSING, Column, Schema
 
-__all__ = ["Group", "Grouping", "group_labels"]
+__all__ = ["LEAST", "Group", "Grouping", "group_labels"]
 
 # Numbers are cut into this many groups of about equal size.
 _PARTS = 4
+# Groups with fewer expected positives are pooled: their labelled share says next to nothing.
+LEAST = 10.0
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,15 @@ def group_labels(
     positive: NDArray[np.float64],
     hidden_range: NDArray[np.float64] | None = None,
 ) -> list[Grouping]:
-    """The groups of every column, the largest `spread` first.
+    """The groups of every column, the largest `spread` first; those with few positives are pooled.
 
-    `positive` is P(Y=1 | x, s) of every row, and `hidden_range` the range of it for unlabelled rows.
+    `positive` is P(Y=1 | x, s) of every row, and `hidden_range` the range of it for unlabelled rows. Small
+    neighbours of numbers and dates are joined, and so are small categories, as one group of others.
     """
     groupings = []
     ends = None if hidden_range is None else np.where(labelled[:, np.newaxis], 1.0, hidden_range)
     for j, column in enumerate(schema.columns):
-        names, codes = _cut(column, matrix[:, j])
+        names, codes = _pool(column, matrix[:, j], positive)
         groups = [
             Group(
                 name,
@@ -92,25 +95,61 @@ def group_labels(
     return sorted(groupings, key=lambda grouping: -grouping.spread)
 
 
-def _cut(column: Column, values: NDArray[np.float64]) -> tuple[Sequence[str], NDArray[np.intp]]:
-    """The names of the groups, and the group of each row."""
+def _pool(
+    column: Column, values: NDArray[np.float64], positive: NDArray[np.float64]
+) -> tuple[Sequence[str], NDArray[np.intp]]:
+    """The groups of a column as names and as a code for each row, small ones joined."""
+    if column.kind in ("number", "date", "duration"):
+        known = ~np.isnan(values)
+        cuts, distinct = _cuts(values[known])
+        while len(cuts):
+            sums = np.bincount(np.searchsorted(cuts, values[known]), positive[known], len(cuts) + 1)
+            if sums.min() >= LEAST:
+                break
+            # The smallest part joins its smaller neighbour: the cut between them goes.
+            part = int(sums.argmin())
+            left = part == len(cuts) or (part > 0 and sums[part - 1] < sums[part + 1])
+            cuts = np.delete(cuts, part - 1 if left else part)
+        return _named(column, values, cuts, distinct)
+    names, codes = _levels(column, values)
+    sums = np.bincount(codes, positive, len(names))
+    here = np.bincount(codes, minlength=len(names)) > 0
+    small = np.flatnonzero(here & (sums < LEAST))
+    if len(small) < 2:
+        return names, codes
+    return [*names, f"other ({len(small)} small groups)"], np.where(np.isin(codes, small), len(names), codes)
+
+
+def _levels(column: Column, values: NDArray[np.float64]) -> tuple[Sequence[str], NDArray[np.intp]]:
+    """The levels of categories and of truth values."""
     if column.kind == "category":
         return column.levels, values.astype(np.intp)
-    missing = np.isnan(values)
-    known = values[~missing]
+    return ["false", "true", MISSING], np.where(np.isnan(values), 2, values > 0).astype(np.intp)
+
+
+def _cuts(known: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Where numbers are cut: values that occur, so that rows with the same value stay in one group; and few values."""
+    distinct = np.unique(known)
+    if len(distinct) <= _PARTS:
+        return distinct[:-1], distinct
+    shares = np.linspace(0, 1, _PARTS + 1)[1:-1]
+    cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
+    return cuts[cuts < distinct[-1]], None
+
+
+def _named(
+    column: Column, values: NDArray[np.float64], cuts: NDArray[np.float64], distinct: NDArray[np.float64] | None
+) -> tuple[Sequence[str], NDArray[np.intp]]:
+    """The names of the parts between cuts, and the part of each row; missing values are a part of their own."""
     written = {"date": date_of, "duration": duration_words}.get(column.kind, _written)
-    if column.kind == "truth":
-        names, codes = ["false", "true"], np.where(missing, 2, values > 0)
-    elif len(distinct := np.unique(known)) <= _PARTS:
-        names, codes = [written(value) for value in distinct], np.searchsorted(distinct, values)
+    if distinct is not None and len(cuts) == len(distinct) - 1:
+        names = [written(value) for value in distinct]
+    elif not len(cuts):
+        names = ["any value"]
     else:
-        # Cuts are values that occur, so that rows with the same value stay in one group.
-        shares = np.linspace(0, 1, _PARTS + 1)[1:-1]
-        cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
-        cuts = cuts[cuts < known.max()]
-        ends = [f"≤ {written(cuts[0])}", *(f"{written(low)} to {written(high)}" for low, high in pairwise(cuts))]
-        names, codes = [*ends, f"> {written(cuts[-1])}"], np.searchsorted(cuts, values)
-    codes = np.where(missing, len(names), codes)
+        middle = [f"{written(low)} to {written(high)}" for low, high in pairwise(cuts)]
+        names = [f"≤ {written(cuts[0])}", *middle, f"> {written(cuts[-1])}"]
+    codes = np.where(np.isnan(values), len(names), np.searchsorted(cuts, values))
     return [*names, MISSING], codes.astype(np.intp)
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from propense._diagnostics.diagnosis import Diagnosis
 from propense._steps.label_learners import PAIR
 from propense.estimators import SeveralSources
+from propense.tables.conclusion import conclude
 from propense.tables.fit import TableFit
+from propense.tables.promise import too_little_learned
 
 __all__ = ["describe_assumptions", "describe_groups", "describe_learning"]
 
 # Columns named in a sentence.
 _NAMED = 12
-# Level of the test of labels at random.
-_LEVEL = 0.05
 
 _ALWAYS = (
     "No row is labelled by mistake: every labelled row is positive.",
@@ -31,10 +31,9 @@ _WHICH = f"Which rows are positive rests on {_LEVELLING}. Neither is certain: he
 _AUDITED = "The number of positives and its range rest on the rows that people checked, not on assumptions."
 _ASSUMPTIONS = "The range is what other assumptions about the labelling would give."
 _SHARES = (
-    "Each share is the number of labels in a group divided by its estimated number of positives, and as uncertain as "
-    "that number. Columns come first where the share varies most over the positives; small groups count little."
+    "A group's share is its number of labels divided by its estimated number of positives, drawn towards the overall "
+    "share as far as chance explains the difference. The ratio compares it with the overall share."
 )
-_CHANCE = "Differences between groups may be due to chance: the test does not rule out labels given at random."
 
 
 # What it means that no column was named.
@@ -51,14 +50,17 @@ def describe_learning(found: TableFit) -> list[str]:
     if facts is not None:
         return [str(facts), _AUDITED, _scored_by(found)]
     diagnosis = getattr(estimator, "diagnosis_", None)
+    pattern = [words] if (words := conclude(found).pattern) else []
     if not isinstance(diagnosis, Diagnosis):
         separates = estimator.description.separates
         rests = [f"What separates being positive from being labelled: {separates}."] if separates else []
-        return [*_taken(found), *rests, *_kept_to(found), *_sources(found), _scored_by(found)]
+        return [*_taken(found), *pattern, *rests, *_kept_to(found), *_sources(found), _scored_by(found)]
     complete, known = diagnosis.labelling == "complete", _known(found)
     named = getattr(estimator, "propensity_features", None) is not None and not complete
-    lines = [*([] if complete else _taken(found)), *([] if named else [diagnosis.pattern])]
-    if named and not known:
+    lines = [*([] if complete else _taken(found)), *pattern]
+    # Without a number there is nothing that rests on anything.
+    quoted = not too_little_learned(estimator)
+    if named and not known and quoted:
         lines.append(_RESTS)
     if diagnosis.learners:
         lines.append(_learners(diagnosis.learners))
@@ -68,7 +70,7 @@ def describe_learning(found: TableFit) -> list[str]:
         same = f"{diagnosis.stability:.0%} of the rows"
         lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
     lines += _kept_to(found)
-    if not complete and not named:
+    if not complete and not named and quoted:
         lines.append(_ASSUMPTIONS if not diagnosis.learners else _WHICH if known else _READINGS)
     return [*lines, _scored_by(found)]
 
@@ -89,18 +91,19 @@ def _sources(found: TableFit) -> list[str]:
 
 
 def describe_groups(found: TableFit) -> list[str]:
-    """Sentences about the shares by group: what they are, their order, and why they may differ."""
+    """Sentences about the shares by group: whether groups can be told apart, what the numbers are, why they differ."""
     if not found.groups:
         return []
-    lines, columns = [_SHARES], _named(found, "propensity_features")
+    conclusion, columns = conclude(found), _named(found, "propensity_features")
+    lines = [conclusion.groups]
+    if not conclusion.differing:
+        return lines
+    lines.append(_SHARES)
     if columns is not None:
-        only = f"to depend only on {_names(found, columns)}" if len(columns) else "not to depend on any column"
         lines.append(
-            f"Labelling was taken {only}. If the share still differs between groups of other columns, that is due to "
-            "how these are related to it, to chance, or to labelling that depends on them after all."
+            f"Labelling was taken to depend only on {_names(found, columns)}. If groups of other columns differ too, "
+            "that is due to how these are related to it, or to labelling that depends on them after all."
         )
-    if found.scar is not None and found.scar.p_value > _LEVEL:
-        lines.append(_CHANCE)
     return lines
 
 

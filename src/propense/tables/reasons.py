@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from propense._designs import as_design
 from propense._inputs.columns import MISSING, Column, date_of
+from propense._inputs.moments import duration_words
 from propense._inputs.preparation import Preparation
 from propense._maths.arrays import Index
 from propense.errors import InvalidInput, InvalidOption
@@ -157,7 +158,7 @@ def _strongest(shares: NDArray[np.float64]) -> list[list[int]]:
 def _middle(column: Column, values: NDArray[np.float64]) -> tuple[float, float] | None:
     """What the middle half of the cells of numbers or dates lies between."""
     known = values[~np.isnan(values)]
-    if column.kind not in ("number", "date") or len(known) < 4:
+    if column.kind not in ("number", "date", "duration") or len(known) < 4:
         return None
     low, high = np.quantile(known, [0.25, 0.75], method="inverted_cdf")
     return float(low), float(high)
@@ -189,6 +190,8 @@ def _cell(column: Column, value: float) -> str:
         return "true" if value else "false"
     if column.kind == "date":
         return date_of(value)
+    if column.kind == "duration":
+        return duration_words(value)
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
 
 

@@ -22,6 +22,7 @@ from propense.tables.model import ADDED, Scores, TableModel, review_order
 from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
 from propense.tables.reasons import model_reasons
 from propense.tables.review import NO_LIST
+from propense.tables.spelling import DecimalSign
 from propense.tables.verdicts import NO, OPEN, YES
 
 __all__ = ["Scored", "score_file"]
@@ -169,7 +170,7 @@ def score_file(
         if not rows:
             raise InvalidTable(f"{source.where} has no rows.")
         if best is not None:
-            output.write(_with_reasons(model, best.rows, decimal, str(source.path)))
+            output.write(_with_reasons(model, best.rows, sign, source.where))
             sums, used_listed = _add_up(best.facts), int(best.facts[:, _USED].sum())
     drift = watch.result()
     return Scored(
@@ -271,9 +272,9 @@ def _new_levels(model: TableModel, matrix: NDArray[np.float64]) -> dict[str, int
     return {name: count for name, count in counts.items() if count}
 
 
-def _with_reasons(model: TableModel, rows: Any, decimal: str | None, where: str) -> Any:
+def _with_reasons(model: TableModel, rows: Any, sign: DecimalSign, where: str) -> Any:
     """The rows of a list with the column that says why they are in it."""
-    cells = normalise_decimals(rows, model.schema.names, decimal)
+    cells = sign.points(rows, model.schema.names)
     matrix = model.schema.encode(model.schema.read(cells, where))
     words = [str(each) for each in model_reasons(model, rows, matrix)]
     return rows.append_column(_WHY, need_arrow().array(words, need_arrow().string()))

@@ -1,0 +1,255 @@
+"""Pictures of the page of a fit: bars in the cells of tables, and one curve. They follow the colours of the page."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._diagnostics.diagnosis import Diagnosis
+from propense.report.page import Figure
+from propense.study.grids import Grid
+from propense.tables import Capacity, GroupComparison, GroupShare, Headline, TableFit
+
+__all__ = ["Bar", "Chart", "Curve", "capacity_curve", "group_chart", "line_figure", "rows_bar", "sensitivity_chart"]
+
+# The slider begins at lists of this length, and its curve ends where this share of the positives should be found.
+_START, _MOST = 50, 0.95
+# A mark on an axis of ratios is never further out than this.
+_WIDEST = 4.0
+
+_READINGS = {
+    "constant": "Every positive is equally likely to be labelled",
+    "free": "Labelling depends on the columns in its own way",
+    "proportional": "Labels follow how clear a positive is",
+    "climb": "Clear positives are labelled more often",
+    "bells": "Scores of positives and negatives are spread evenly around their middles",
+}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Part of a bar, in per cent of its length."""
+
+    kind: str
+    left: str
+    width: str = ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """All rows as one bar, and what its colours mean."""
+
+    title: str
+    marks: list[Mark]
+    legend: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a chart: what it is about, its marks, and the same in numbers."""
+
+    name: str
+    marks: list[Mark]
+    value: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A table with a picture in its second column."""
+
+    title: str
+    head: tuple[str, str, str]
+    lines: list[Line]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What lists of every length should find, for the slider and without it."""
+
+    band: str
+    line: str
+    data: str
+    points: int
+    start: int
+    start_words: str
+    said: str
+    top_words: str
+    last_words: str
+    alternative: str
+    table: Grid | None
+
+
+def _at(share: float) -> str:
+    return f"{100.0 * min(max(share, 0.0), 1.0):.2f}"
+
+
+def _mark(kind: str, low: float, high: float) -> Mark:
+    low, high = (min(max(each, 0.0), 1.0) for each in (low, high))
+    return Mark(kind, _at(low), _at(high - low))
+
+
+def rows_bar(quoted: Headline) -> Bar:
+    """All rows: labelled, surely hidden, perhaps hidden, and the rest."""
+    n, labelled = quoted.rows, quoted.labelled
+    marks = [_mark("is-labelled", 0.0, labelled / n)]
+    legend = [("is-labelled", f"labelled: {labelled:,}")]
+    if quoted.unquoted:
+        return Bar("Labelled and other rows", marks, [*legend, ("is-rest", f"not known: {n - labelled:,}")])
+    low, high = quoted.low, quoted.high
+    marks += [_mark("is-hidden", labelled / n, low / n), _mark("is-maybe", low / n, high / n)]
+    legend.append(("is-hidden", f"positive without a label: at least {round(low) - labelled:,}"))
+    if not quoted.certain:
+        legend.append(("is-maybe", f"may be positive: up to {round(high) - round(low):,} more"))
+    else:
+        legend[-1] = ("is-hidden", f"positive without a label: {round(low) - labelled:,}")
+    return Bar(
+        "All rows",
+        marks,
+        [*legend, ("is-rest", f"negative: {'' if quoted.certain else 'at least '}{n - round(high):,}")],
+    )
+
+
+def group_chart(comparison: GroupComparison) -> Chart:
+    """How often the positives of each group are labelled, compared with all."""
+    known = [each for each in comparison.groups if each.known]
+    most = min(max(1.25, *(each.ratio_high for each in known)), _WIDEST)
+
+    def marks(each: GroupShare) -> list[Mark]:
+        return [
+            _mark("is-maybe", each.ratio_low / most, each.ratio_high / most),
+            Mark("is-line", _at(1.0 / most)),
+            Mark("is-dot", _at(each.ratio / most)),
+        ]
+
+    lines = [
+        Line(
+            f"{each.group.name} ({each.group.rows:,} rows)",
+            marks(each),
+            f"{each.ratio:.2f} ({each.ratio_low:.2f} to {each.ratio_high:.2f})",
+        )
+        for each in known
+    ]
+    title = f"{comparison.column}: how often positives are labelled, compared with all positives"
+    return Chart(
+        title, ("group", f"0 to {most:.3g} times as often; dashed: as often as all", "ratio, with its range"), lines
+    )
+
+
+def sensitivity_chart(found: TableFit, quoted: Headline) -> Chart | None:
+    """The share of positives under each reading of the labels, with the range that is quoted."""
+    diagnosis = getattr(found.estimator, "diagnosis_", None)
+    if quoted.unquoted or quoted.certain or not isinstance(diagnosis, Diagnosis) or hasattr(found.estimator, "audit_"):
+        return None
+    n, least = quoted.rows, quoted.labelled / quoted.rows
+    low, high, middle = (each / n for each in (quoted.low, quoted.high, quoted.middle))
+    band = _mark("is-maybe", low, high)
+    lines = [
+        Line("Only the labelled rows are positive", [band, Mark("is-dot", _at(least))], quoted.percent(quoted.labelled))
+    ]
+    readings = {name: share for name, share in diagnosis.priors.items() if name != "shared"}
+    # Columns that were named for labelling leave one reading; so does a share that was given.
+    if len({round(share, 6) for share in readings.values()}) > 1 and not diagnosis.moved:
+        lines += [
+            Line(_READINGS[name], [band, Mark("is-dot", _at(max(share, least)))], quoted.percent(max(share, least) * n))
+            for name, share in readings.items()
+        ]
+    lines.append(Line("The middle estimate", [band, Mark("is-dot", _at(middle))], quoted.percent(quoted.middle)))
+    lines.append(Line("The range to quote", [band], quoted.share))
+    return Chart(
+        "Share of rows that are positive, by what is assumed",
+        ("if", "0% to 100%; the band is the range", "share"),
+        lines,
+    )
+
+
+def _sampled(total: int) -> NDArray[np.intp]:
+    """Lengths of lists: all short ones, round ones, and fewer of the long ones."""
+    short = np.arange(1, min(total, 20) + 1)
+    steps = [np.arange(start, 10 * start + 1, start // 2 or 1) for start in 10 ** np.arange(1, 9) if start <= total]
+    fives = np.arange(20, min(total, 200) + 1, 5)
+    return np.unique(np.concatenate([short, fives, *steps, [total]]).clip(1, total)).astype(np.intp)
+
+
+def capacity_curve(capacity: Capacity) -> Curve | None:
+    """The curve and what the slider shows; None if no number is promised."""
+    if capacity.unpromised or len(capacity.lengths) < 2:
+        return None
+    enough = int(np.searchsorted(capacity.expected, _MOST * capacity.expected[-1]))
+    last = min(max(enough, 2 * _START), len(capacity.lengths) - 1)
+    lengths = _sampled(last)
+    promises = [capacity.at(int(length)) for length in lengths]
+    expected = np.array([each.expected for each in promises])
+    low, high = np.array([(each.low, each.high) for each in promises]).T
+    cut = capacity.hidden[lengths - 1].clip(0.01, 0.99)
+    top = max(float(high.max()), 1.0)
+    start = int(np.searchsorted(lengths, min(_START, last)))
+
+    def path(values: NDArray[np.float64], places: Sequence[int]) -> str:
+        return " ".join(f"{100 * lengths[i] / last:.2f},{100 - 100 * values[i] / top:.2f}" for i in places)
+
+    forth = range(len(lengths))
+    table = capacity.table()
+    data = {
+        "lengths": lengths.tolist(),
+        "expected": expected.round(2).tolist(),
+        "low": low.round(2).tolist(),
+        "high": high.round(2).tolist(),
+        "cut": cut.round(2).tolist(),
+        "top": round(top, 2),
+    }
+    first = f"{lengths[start]:,} rows" if lengths[start] != 1 else "1 row"
+    rows = f"the first {first}" if lengths[start] != 1 else "the first row"
+    return Curve(
+        band=f"M0,100 L{path(high, forth)} L{path(low, forth[::-1])} Z",
+        line=f"M0,100 L{path(expected, forth)}",
+        # Nothing in it comes from the table, but a page is no place to rely on that.
+        data=json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
+        points=len(lengths),
+        start=start,
+        start_words=first,
+        said=f"Review {rows}: {_whole(low[start])} to {_whole(high[start])} should be positive, "
+        f"{_whole(expected[start])} by the middle estimate. The cut: the last of them has a chance of "
+        f"{cut[start]:.2f}.",
+        top_words=f"{top:,.0f}",
+        last_words=f"{last:,} rows",
+        alternative=f"A curve that rises from 0 to {low[-1]:,.0f} to {high[-1]:,.0f} positives in {last:,} rows.",
+        table=Grid(
+            "How many rows to review to find so many positives",
+            ["positives to find", "rows to review, range", "middle estimate"],
+            [
+                [
+                    f"{each.positives:,}",
+                    f"{'–' if each.low is None else f'{each.low:,}'} to "
+                    f"{'more than there are' if each.high is None else f'{each.high:,}'}",
+                    "more than there are" if each.expected is None else f"{each.expected:,}",
+                ]
+                for each in table
+            ],
+        )
+        if table
+        else None,
+    )
+
+
+def _whole(value: float) -> str:
+    """Rounded as a browser rounds, so that the page says the same with and without scripts."""
+    return f"{int(np.floor(np.round(value, 2) + 0.5)):,}"
+
+
+def line_figure(title: str, values: Any) -> Figure:
+    """A line over equal steps, from the first value to the last."""
+    heights = np.asarray(values, dtype=np.float64)
+    spread = float(np.ptp(heights)) or 1.0
+    points = [
+        f"{100 * i / max(len(heights) - 1, 1):.2f},{100 - 100 * (value - heights.min()) / spread:.2f}"
+        for i, value in enumerate(heights)
+    ]
+    words = f"From {heights[0]:.4g} to {heights[-1]:.4g} in {len(heights)} rounds"
+    svg = (
+        f'<div class="curve" role="img" aria-label="{words}"><svg viewBox="0 0 100 100" preserveAspectRatio="none" '
+        f'aria-hidden="true"><path class="middle" d="M{" L".join(points)}"></path></svg></div><p>{words}.</p>'
+    )
+    return Figure(title, svg)

@@ -1,0 +1,123 @@
+"""How many rows are positive, as every output says it: the range first, or why there is no number."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from propense._diagnostics.diagnosis import Diagnosis
+from propense.estimators import Naive
+from propense.tables.fit import TableFit
+from propense.tables.promise import too_little_learned
+
+__all__ = ["Headline", "headline"]
+
+_TOO_LITTLE = "too little was learned from these rows"
+_NO_RANGE = "the method gives no range, and a number without one misleads"
+_NAIVE = "the naive method counts only the labelled rows and does not look for others"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The number of positives among all rows; ``str()`` says it in words.
+
+    Attributes
+    ----------
+    rows, labelled : int
+    middle : float
+        The estimated number of positives, labelled rows included.
+    low, high : float
+        Its range, no lower than the number of labelled rows; both are `middle` if the share was given or is known.
+    unquoted : str
+        Why no number is given; empty if one is.
+    certain : str
+        Why there is a number without a range: it was given, or every class is known. Empty otherwise.
+    """
+
+    rows: int
+    labelled: int
+    middle: float
+    low: float
+    high: float
+    unquoted: str = ""
+    certain: str = ""
+
+    def __str__(self) -> str:
+        if self.unquoted:
+            return f"How many of the {self.rows:,} rows are positive cannot be said: {self.unquoted}."
+        if self.certain:
+            return (
+                f"{self.middle:,.0f} of {self.rows:,} rows are positive ({self.percent(self.middle)}): {self.certain}."
+            )
+        return f"{self.between}; the middle estimate is {self.middle:,.0f} ({self.percent(self.middle)})."
+
+    @property
+    def between(self) -> str:
+        """The range as a clause: Between 359 and 958 of 2,000 rows are positive (18% to 48%)."""
+        low, high = (f"{each:,.0f}" for each in (self.low, self.high))
+        shares = f"{self.percent(self.low)} to {self.percent(self.high)}"
+        return f"Between {low} and {high} of {self.rows:,} rows are positive ({shares})"
+
+    @property
+    def hidden(self) -> str:
+        """How many positives have no label, in numbers; empty if no number is given."""
+        return self._counted(lambda count: f"{round(count) - self.labelled:,}")
+
+    @property
+    def frequency(self) -> str:
+        """The share of the positives that are labelled, in numbers; empty if no number is given."""
+        return self._counted(lambda count: f"{self.labelled / count:.0%}" if count else "–", turned=True)
+
+    @property
+    def positives(self) -> str:
+        """The number of positives, in numbers; empty if no number is given."""
+        return self._counted(lambda count: f"{count:,.0f}")
+
+    @property
+    def share(self) -> str:
+        """The share of positives, in numbers; empty if no number is given."""
+        return self._counted(self.percent)
+
+    def percent(self, count: float) -> str:
+        """A number of rows as a share of all; a small one with more digits, so that some is not none."""
+        share = count / self.rows
+        return f"{share:.0%}" if share >= 0.0995 or not count else f"{100.0 * share:.2g}%"
+
+    def _counted(self, written: Callable[[float], str], *, turned: bool = False) -> str:
+        if self.unquoted:
+            return ""
+        if self.certain:
+            return written(self.middle)
+        ends = [written(each) for each in (self.low, self.high)]
+        return " to ".join(ends[::-1] if turned else ends)
+
+
+def headline(found: TableFit) -> Headline:
+    """How many rows of a fit are positive.
+
+    Parameters
+    ----------
+    found : TableFit
+
+    Returns
+    -------
+    Headline
+        Without a number if too little was learned, or if the method gives no range.
+    """
+    counts, ends = found.counts, found.prior_range
+    middle = counts.labelled + counts.hidden
+    n, least = counts.rows, float(counts.labelled)
+    diagnosis = getattr(found.estimator, "diagnosis_", None)
+    if isinstance(diagnosis, Diagnosis) and diagnosis.labelling == "complete":
+        return Headline(n, counts.labelled, middle, middle, middle, certain="the class of every row is known")
+    if ends is not None and ends[0] == ends[1]:
+        return Headline(n, counts.labelled, middle, middle, middle, certain="that share was given")
+    reason = ""
+    if isinstance(found.estimator, Naive):
+        reason = _NAIVE
+    elif too_little_learned(found.estimator):
+        reason = _TOO_LITTLE
+    elif ends is None:
+        reason = _NO_RANGE
+    if ends is None:
+        return Headline(n, counts.labelled, middle, float("nan"), float("nan"), reason)
+    low, high = (max(n * share, least) for share in ends)
+    return Headline(n, counts.labelled, middle, min(low, middle), max(high, middle), reason)
