@@ -10,7 +10,7 @@ from propense.cli._console import Console
 from propense.cli._printing import harmless, say
 from propense.cli._streams import STANDARD
 from propense.tables import (
-    Comparison,
+    GroupComparison,
     GroupShare,
     Headline,
     ReviewList,
@@ -95,7 +95,7 @@ def _estimates(found: TableFit, quoted: Headline) -> Table:
     return table
 
 
-def _under_labelled(compared: Sequence[Comparison]) -> Table:
+def _under_labelled(compared: Sequence[GroupComparison]) -> Table:
     title = "Which groups are under-labelled? How often positives are labelled, compared with all (1 = as often)"
     table = Table(title=title, min_width=len(title))
     for column in ("column", "least often", "", "most often", ""):
