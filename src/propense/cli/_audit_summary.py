@@ -1,6 +1,5 @@
-"""What `propense audit read` prints: in words, or as JSON."""
+"""What `propense audit read` prints: in words, or in plain values."""
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,7 @@ if TYPE_CHECKING:
     from propense.inference import Interval
     from propense.tables import TableAudit, TableModel
 
-__all__ = ["as_json", "corrected_in_words", "in_words"]
+__all__ = ["as_result", "corrected_in_words", "in_words"]
 
 # Further verdicts that the advice looks at.
 _MORE = (50, 100, 200, 500, 1000)
@@ -75,10 +74,10 @@ def corrected_in_words(model: "TableModel", found: "TableAudit", path: Path) -> 
     ]
 
 
-def as_json(found: "TableAudit") -> str:
-    """One JSON object, without NaN."""
+def as_result(found: "TableAudit") -> dict[str, Any]:
+    """What the verdicts say in plain values."""
     findings = found.findings
-    facts: dict[str, Any] = {
+    return {
         "verdicts": vars(found.verdicts),
         "positives": _ends(findings.positives),
         "hidden": _ends(findings.hidden),
@@ -92,7 +91,6 @@ def as_json(found: "TableAudit") -> str:
         "advice": [{"more": more, "width": width} for more, width in findings.advice(_MORE)],
         "confidence": findings.confidence,
     }
-    return json.dumps(facts, allow_nan=False)
 
 
 def _of_model(found: "TableAudit") -> str:
@@ -106,6 +104,5 @@ def _shares(found: "Interval", unknown: str = "not known") -> str:
     return f"{unknown} ({ends})" if math.isnan(found.estimate) else f"{found.estimate:.1%} ({ends})"
 
 
-def _ends(found: "Interval") -> dict[str, float | None]:
-    values = {name: float(getattr(found, name)) for name in ("estimate", "low", "high")}
-    return {name: None if math.isnan(value) else value for name, value in values.items()}
+def _ends(found: "Interval") -> dict[str, float]:
+    return {name: float(getattr(found, name)) for name in ("estimate", "low", "high")}

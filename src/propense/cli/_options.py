@@ -1,13 +1,13 @@
 """Options that several commands take, and how they are read."""
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from propense.cli._printing import say
+from propense.cli._completion import complete_methods
+from propense.cli._json import note
 from propense.errors import InvalidOption
 
 __all__ = ["Decimal", "Defuse", "Method", "ModelFile", "Table", "load_model", "split_names"]
@@ -22,12 +22,17 @@ Defuse = Annotated[
     ),
 ]
 Method = Annotated[
-    str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
+    str | None,
+    typer.Option(
+        "--method",
+        help="The import path of the model's method, if it is your own class.",
+        autocompletion=complete_methods,
+    ),
 ]
 ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
 
 
-def load_model(path: Path, notes: Callable[[str], None] = say) -> Any:
+def load_model(path: Path) -> Any:
     """The model of a table in a file; notes on it are printed."""
     from propense.model_files import load
     from propense.tables import TableModel
@@ -36,7 +41,7 @@ def load_model(path: Path, notes: Callable[[str], None] = say) -> Any:
         warnings.simplefilter("always")
         model = load(path)
     for each in caught:
-        notes(f"Note: {each.message}")
+        note(f"Note: {each.message}")
     if not isinstance(model, TableModel):
         raise InvalidOption(
             f"{path} holds a {type(model).__name__}, not a model of a table. Use a file written by propense fit."

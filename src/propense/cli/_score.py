@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import Decimal, Defuse, Method, ModelFile, Table, load_model
 from propense.cli._outputs import keep_apart
@@ -25,6 +26,7 @@ def score(
     decimal: Decimal = None,
     defuse: Defuse = False,
     method: Method = None,
+    json: Json = False,
 ) -> None:
     """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -52,6 +54,11 @@ def score(
             defuse=defuse,
             progress=lambda rows: bar.update(task, completed=rows),
         )
+    if json:
+        from propense.cli._results import score_result
+
+        print_json("score", score_result(done, fitted, out))
+        return
     say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
     for name in fitted.label.columns:
         if name not in source.columns:

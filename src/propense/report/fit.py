@@ -78,6 +78,7 @@ class FitReport:
     notes: list[str]
     citation: str
     facts: list[tuple[str, str]]
+    configuration: str = ""
 
 
 def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: Any = None) -> Page:
@@ -102,7 +103,11 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
 
 
 def gather_fit(
-    found: TableFit, title: str, files: tuple[str, Path | None] | None = None, decimal: str | None = None
+    found: TableFit,
+    title: str,
+    files: tuple[str, Path | None] | None = None,
+    decimal: str | None = None,
+    configuration: str = "",
 ) -> FitReport:
     """Collect what the page of a fit shows; `files` are the table, with its decimal sign, and the model file."""
     estimator = found.estimator
@@ -157,6 +162,7 @@ def gather_fit(
         notes=found.notes,
         citation=reference(type(estimator)),
         facts=_facts(found),
+        configuration=configuration,
     )
 
 

@@ -3,6 +3,9 @@
 from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audit, read_audit, write_audit
 from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.bounds import bound_table, describe_bounds
+from propense.tables.compare import Comparison, MethodResult, compare_table
+from propense.tables.compare_words import describe_comparison
+from propense.tables.configuration import as_toml
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
@@ -22,12 +25,14 @@ from propense.tables.suggest import Suggestion, suggest_columns
 __all__ = [
     "AuditAdvice",
     "Column",
+    "Comparison",
     "Counts",
     "FitOptions",
     "Group",
     "Grouping",
     "Label",
     "LabelColumns",
+    "MethodResult",
     "Promise",
     "ReviewList",
     "Schema",
@@ -42,10 +47,13 @@ __all__ = [
     "TableWriter",
     "Verdicts",
     "advise_audit",
+    "as_toml",
     "bound_table",
+    "compare_table",
     "correct_model",
     "describe_assumptions",
     "describe_bounds",
+    "describe_comparison",
     "describe_groups",
     "describe_learning",
     "draw_audit",
