@@ -49,7 +49,8 @@ def test_an_audit_is_one_json_object(folder, clinic):
     assert (ended.returncode, ended.stderr) == (0, "")
     found = json.loads(ended.stdout)
     assert list(found) == [
-        *("verdicts", "positives", "hidden", "label_frequency", "list", "cannot_say", "model", "advice", "confidence")
+        *("command", "version", "verdicts", "positives", "hidden", "label_frequency", "list", "cannot_say", "model"),
+        *("advice", "confidence", "files"),
     ]
     assert found["confidence"] == pytest.approx(0.9)
     assert found["verdicts"]["drawn"] == 120 == found["verdicts"]["positive"] + found["verdicts"]["negative"]

@@ -1,10 +1,11 @@
 """The options of a command from a TOML file: flags win over the file."""
 
 import difflib
+import inspect
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -23,6 +24,7 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     if path is None or context.resilient_parsing:
         return path
     known = {key: each for each in context.command.params for key in _keys(each)}
+    kinds = _kinds(context.command)
     defaults: dict[str, Any] = {**(context.default_map or {})}
     for key, value in _options(path, context):
         option = known.get(key.replace("_", "-"))
@@ -30,7 +32,7 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
             raise InvalidOption(f"{path}: there is no option {key!r}.{_meant(key, known)}")
         if option.name in defaults:
             raise InvalidOption(f"{path}: the option {key!r} is given twice. Leave out one.")
-        defaults[str(option.name)] = _converted(value, option, key, path)
+        defaults[str(option.name)] = _converted(value, option, kinds, path, key)
     context.default_map = defaults
     return path
 
@@ -99,44 +101,52 @@ def _meant(key: str, known: dict[str, Any]) -> str:
     return f" The options are: {', '.join(names)}."
 
 
-def _converted(value: Any, option: Any, key: str, path: Path) -> Any:
+def _converted(value: Any, option: Any, kinds: dict[str, type], path: Path, key: str) -> Any:
     """A value as the command line would give it; an error if it is of another type."""
-    kind = "true or false" if getattr(option, "is_flag", False) else "text"
-    kind = {"integer": "a whole number", "integer range": "a whole number", "float": "a number"}.get(
-        option.type.name, kind
-    )
-    if key == "set" and isinstance(value, dict):
+    kind = kinds.get(str(option.name), str)
+    if value == [] or value == {}:
+        raise InvalidOption(f"{path}: {key} = {value!r} names nothing. Leave it out.")
+    if option.name == "settings" and isinstance(value, dict):
         from propense.tables.configuration import toml_value
 
         return [f"{name}={toml_value(inner)}" for name, inner in value.items()]
-    if key == "prior" and isinstance(value, list | dict):
+    if option.name == "prior" and isinstance(value, list | dict):
         from propense.tables.configuration import prior_in_words
 
         try:
             return prior_in_words(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, ArithmeticError):
             raise InvalidOption(f"{path}: {key} = {value!r} is not a share, two, or those of groups.") from None
-    several = getattr(option, "multiple", False) or option.nargs != 1
-    if value == []:
-        raise InvalidOption(f"{path}: {key} = [] names nothing. Leave it out.")
-    if several and isinstance(value, list):
-        return [_one(each, kind, key, path) for each in value]
-    if isinstance(value, list):
-        texts = [_one(each, kind, key, path) for each in value]
-        if kind != "text" or (len(texts) > 1 and any("," in each for each in texts)):
-            raise InvalidOption(f"{path}: {key} = {value!r} must be {kind}.")
-        return ",".join(texts)
-    return [_one(value, kind, key, path)] if several else _one(value, kind, key, path)
+    several = option.multiple or option.nargs != 1
+    values = [_one(each, kind, key, path) for each in (value if isinstance(value, list) else [value])]
+    if several:
+        return values
+    if len(values) > 1 and (kind is not str or any("," in each for each in values)):
+        raise InvalidOption(f"{path}: {key} = {value!r} must be {_WORDS[kind]}.")
+    # Several names where the command line has a list with commas, such as label columns.
+    return ",".join(values) if kind is str else values[0]
 
 
-def _one(value: Any, kind: str, key: str, path: Path) -> Any:
-    number, truth = isinstance(value, int | float) and not isinstance(value, bool), isinstance(value, bool)
+def _kinds(command: Any) -> dict[str, type]:
+    """What each parameter of a command is: bool, int, float, or text, as paths are too."""
+    found: dict[str, type] = {}
+    for name, hint in get_type_hints(inspect.unwrap(command.callback)).items():
+        inner = {each for part in (get_args(hint) or (hint,)) for each in (get_args(part) or (part,))}
+        found[name] = next((kind for kind in (bool, int, float) if kind in inner), str)
+    return found
+
+
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
+def _one(value: Any, kind: type, key: str, path: Path) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     right = {
-        "true or false": truth,
-        "a whole number": number and isinstance(value, int),
-        "a number": number,
-        "text": isinstance(value, str) or number,
-    }[kind]
-    if not right:
-        raise InvalidOption(f"{path}: {key} = {value!r} must be {kind}.")
-    return str(value) if kind == "text" else value
+        bool: isinstance(value, bool),
+        int: number and isinstance(value, int),
+        float: number,
+        str: isinstance(value, str) or number,
+    }
+    if not right[kind]:
+        raise InvalidOption(f"{path}: {key} = {value!r} must be {_WORDS[kind]}.")
+    return str(value) if kind is str else value

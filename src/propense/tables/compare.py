@@ -140,7 +140,7 @@ class Comparison(Readable):
         return float(np.mean(kept)) if kept else math.nan
 
     def summary(self) -> Sheet:
-        """One line for each method: estimate, range, doubts, and how far its list and predictions are those of others."""
+        """A line for each method: its estimate, range and doubts, and how far it agrees with the others."""
         head = ["method", "positive rows", "range", "labelled, of the positives", "predicted positive"]
         head += [f"first {self.top:,} shared", "same prediction", "same order (rank correlation)", "doubts"]
         return Sheet("What each method says", head, [self._line(place) for place in range(len(self.results))])

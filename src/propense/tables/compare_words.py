@@ -113,8 +113,8 @@ def _lists(found: Comparison) -> list[str]:
     elif count:
         advice = "Review the rows that are on every list first: they do not depend on one assumption."
     lines = [
-        f"{count:,} of the first {found.top:,} rows to review {'is' if count == 1 else 'are'} on {lists} lists; two lists "
-        f"share {mean:.0%} on average. {advice}"
+        f"{count:,} of the first {found.top:,} rows to review {'is' if count == 1 else 'are'} on {lists} lists; two "
+        f"lists share {mean:.0%} on average. {advice}"
     ]
     if shared[odd] < min(_SAME_LIST, mean - 0.1):
         lines.append(
