@@ -122,7 +122,7 @@ def test_a_file_of_another_model_is_one_line_and_nothing_is_written(folder, tmp_
     call("fit", folder / "t.csv", *asked, "--model", tmp_path / "other.propense")
     asked = "--table", folder / "t.csv", "--model", tmp_path / "other.propense", "--save", tmp_path / "c.propense"
     status, out, err = call("audit", "read", folder / "check.csv", *asked, "--json")
-    assert (status, out) == (2, "")
+    assert (status, json.loads(out)["error"]["kind"]) == (2, "InvalidTable")
     assert err.startswith(f"Error: {folder / 'check.csv'} was drawn with another model. Pass the model file that")
     assert err.count("\n") == 1
     assert not (tmp_path / "c.propense").exists()

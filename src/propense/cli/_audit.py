@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from propense.cli._audit_summary import as_result, corrected_in_words, in_words
+from propense.cli._audit_summary import as_result, corrected_in_words
+from propense.cli._flags import with_flags
 from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import Decimal, Defuse, Method, ModelFile, Table, load_model, split_names
@@ -144,7 +145,7 @@ def read(
     if json:
         print_json("audit read", {**as_result(found), "files": {"save": save}})
         return
-    say(*in_words(found))
+    say(*(with_flags(line) for line in str(found).splitlines()))
     if corrected is not None and save is not None:
         say(*corrected_in_words(corrected, found, save))
 

@@ -16,6 +16,7 @@ from propense._inputs.labels import read_labels, separate_known_negatives
 from propense._inputs.preparation import Preparation
 from propense._inputs.sources import has_columns, read_sources
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
+from propense._representation import Readable, Sheet
 from propense.errors import InvalidInput
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._base import BasePUClassifier
@@ -53,8 +54,8 @@ class Counts:
     positive: int
 
 
-@dataclass(frozen=True)
-class TableFit:
+@dataclass(frozen=True, repr=False)
+class TableFit(Readable):
     """A fitted method and its summary. Only this object holds arrays with one entry per row.
 
     Attributes
@@ -107,6 +108,40 @@ class TableFit:
     scar: ScarTest | None = None
     out_of_fold: bool = False
     sources: SourcesTest | None = None
+
+    def __str__(self) -> str:
+        from propense.tables.learned import describe_learning
+
+        label = "" if self.model is None else f" ({self.model.label})"
+        return "\n".join(
+            [
+                f"{self.counts.rows:,} rows, {self.counts.labelled:,} labelled{label}.",
+                f"{type(self.estimator).__name__} estimates {self._headline()}.",
+                *describe_learning(self),
+                *(f"Note: {note}" for note in self.notes),
+            ]
+        )
+
+    def _headline(self) -> str:
+        n, ends = self.counts.rows, self.prior_range
+        words = f"{self.estimator.prior_ * n:,.0f} positive rows ({self.estimator.prior_:.0%})"
+        if ends is None:
+            return f"{words}, and gives no range"
+        if ends[0] == ends[1]:
+            return f"{words}, as was given"
+        low, high = (max(n * share, self.counts.labelled) for share in ends)
+        return f"{words}, {low:,.0f} to {high:,.0f}"
+
+    def _sheets(self) -> list[Sheet]:
+        counts = self.counts
+        lines = [
+            ["rows", f"{counts.rows:,}"],
+            ["labelled", f"{counts.labelled:,}"],
+            ["positive without a label, estimated", f"{counts.hidden:,.0f}"],
+            ["predicted positive", f"{counts.positive:,}"],
+            ["predicted positive by the naive method", f"{counts.naive_positive:,}"],
+        ]
+        return [Sheet("Counts", ["", "rows"], lines)]
 
     @property
     def expected(self) -> NDArray[np.float64]:
