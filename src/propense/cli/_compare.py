@@ -222,12 +222,18 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
     from propense.cli._console import Console
 
     say(f"{table.name}: {found.rows_of_table:,} rows.")
+    # A terminal has room for these; the page and --json have all.
+    wanted = ["method", "positive rows", "range", f"first {found.top:,} shared", "same prediction", "doubts"]
     sheet, shown = found.summary(), Shown(title="What each method says")
-    for column in sheet.head[:-1]:
-        shown.add_column(column, justify="left" if column == "method" else "right")
-    shown.add_column("doubts", overflow="fold")
-    for line in sheet.lines:
-        shown.add_row(*line[:-1], line[-1] if line[1] != "none" else "no answer, see below")
+    places = [sheet.head.index(name) for name in wanted]
+    for column in wanted:
+        left = column in ("method", "doubts")
+        shown.add_column(
+            column, justify="left" if left else "right", no_wrap=column == "positive rows", overflow="fold"
+        )
+    for line, each in zip(sheet.lines, found.results, strict=True):
+        cells = [line[place] for place in places]
+        shown.add_row(*cells[:-1], "no answer, see below" if each.failure else cells[-1])
     Console().print(shown)
     say(*(with_flags(line) for line in str(found).splitlines()))
     say(*(f"Wrote the {what} {path}." for what, path in (("figure", figure), ("report", report)) if path is not None))

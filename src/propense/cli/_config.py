@@ -95,7 +95,9 @@ def _options(path: Path, context: typer.Context) -> Iterator[tuple[str, Any]]:
 
 def _meant(key: str, known: dict[str, Any]) -> str:
     names = [name for name, each in known.items() if each.name not in _NOT_OPTIONS]
-    near = difflib.get_close_matches(key.replace("_", "-"), names, 1, 0.6)
+    near = difflib.get_close_matches(key.replace("_", "-"), names, 3, 0.6)
+    # Letters that changed places are the likeliest mistake.
+    near.sort(key=lambda name: sorted(name) != sorted(key))
     if near:
         return f" Did you mean {near[0]!r}?"
     return f" The options are: {', '.join(names)}."

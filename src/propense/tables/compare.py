@@ -15,7 +15,7 @@ from propense._diagnostics.doubts import Doubt
 from propense._maths.logistic import logit
 from propense._representation import Readable, Sheet
 from propense.errors import InvalidOption, PropenseError
-from propense.estimators import Naive, find_method
+from propense.estimators import BasePUClassifier, Naive, PUClassifier, find_method
 from propense.tables.fit import _read_label
 from propense.tables.model import out_of_fold_scores, prior_range, review_order, scores_of
 from propense.tables.prepare import (
@@ -326,7 +326,7 @@ def _measure(name: str, options: FitOptions, prepared: PreparedTable, top: int) 
         notes=tuple(notes),
         ignored=ignored,
         separates=estimator.description.separates,
-        assumes=tuple(estimator.description.assumes),
+        assumes=_assumed(estimator, options, ignored),
         seconds=seconds,
         baseline=baseline,
     )
@@ -335,6 +335,16 @@ def _measure(name: str, options: FitOptions, prepared: PreparedTable, top: int) 
     order = review_order(estimator, scores)[rest]
     listed = rest[np.argsort(-order, kind="stable")[:top]]
     return _Measured(result, positive, rankdata(scores.hidden[rest]), listed)
+
+
+def _assumed(estimator: BasePUClassifier, options: FitOptions, ignored: tuple[str, ...]) -> tuple[str, ...]:
+    """What a method assumes: what was said of the columns, and what it says of itself."""
+    told = {"propensity_features": "The chance of a label", "class_features": "Being positive"}
+    named = {name: list(getattr(options, name) or []) for name in told if name not in ignored}
+    lines = tuple(f"{told[name]} depends only on {', '.join(each)}." for name, each in named.items() if each)
+    # Named columns take the place of how PUClassifier reads the labels otherwise.
+    replaced = isinstance(estimator, PUClassifier) and bool(named.get("propensity_features"))
+    return lines if replaced else (*lines, *estimator.description.assumes)
 
 
 def _compare(found: list[_Measured], labelled: NDArray[np.bool_], whole: int, top: int) -> Comparison:

@@ -13,6 +13,14 @@ _SIZE, _Z = 200, 1.96
 # Two lists that share at least this much are nearly the same.
 _SAME_LIST = 0.8
 
+# Options in words.
+_OPTIONS = {
+    "class_features": "the columns named for being positive",
+    "propensity_features": "the columns named for labelling",
+    "prior": "the known share of positives",
+    "prior_groups": "its groups",
+}
+
 
 def describe_comparison(found: Comparison) -> list[str]:
     """Sentences: how many positives, where methods agree and where not, their lists, doubts, and what to do."""
@@ -25,7 +33,7 @@ def describe_comparison(found: Comparison) -> list[str]:
     lines += _lists(found)
     lines += _doubts(found)
     lines += [
-        f"{each.name} cannot use {_listed(list(each.ignored))}, so its answer leaves that out."
+        f"{each.name} cannot use {_listed([_OPTIONS.get(name, name) for name in each.ignored])}: it leaves that out."
         for each in found.answered
         if each.ignored
     ]
