@@ -79,7 +79,10 @@ class ComparisonDisplay:
     def _draw_overlap(self, listed: list[int]) -> None:
         found, axes = self.comparison, self.ax_list_
         values = 100.0 * found.overlap[np.ix_(listed, listed)]
-        axes.imshow(values, vmin=0, vmax=100, cmap="Blues", aspect="auto")
+        # Rectangles, where imshow would embed an image.
+        places = np.arange(len(listed))
+        axes.pcolormesh(places, places, values, vmin=0, vmax=100, cmap="Blues", shading="nearest")
+        axes.invert_yaxis()
         for i, line in enumerate(values):
             for j, value in enumerate(line):
                 axes.text(j, i, f"{value:.0f}", ha="center", va="center", color="w" if value > 60 else "k", fontsize=8)
