@@ -146,8 +146,9 @@ def _doubts(found: Comparison) -> list[str]:
 
 def _first(message: str) -> str:
     """What is wrong, without the numbers that show it and what to do: a fit of this method says those."""
+    first = re.split(r"[:.] ", message)[0].rstrip(".")
     # Without names of Python, such as (prior_).
-    return f"{re.sub(r' \(\w+_\)', '', re.split(r'[:.] ', message)[0]).rstrip('.')}."
+    return re.sub(r" \(\w+_\)", "", first) + "."
 
 
 def _failures(found: Comparison) -> list[str]:
