@@ -49,7 +49,8 @@ def test_an_audit_is_one_json_object(folder, clinic):
     assert (ended.returncode, ended.stderr) == (0, "")
     found = json.loads(ended.stdout)
     assert list(found) == [
-        *("verdicts", "positives", "hidden", "label_frequency", "list", "cannot_say", "model", "advice", "confidence")
+        *("command", "version", "verdicts", "positives", "hidden", "label_frequency", "list", "cannot_say", "model"),
+        *("advice", "confidence", "files"),
     ]
     assert found["confidence"] == pytest.approx(0.9)
     assert found["verdicts"]["drawn"] == 120 == found["verdicts"]["positive"] + found["verdicts"]["negative"]
@@ -121,7 +122,7 @@ def test_a_file_of_another_model_is_one_line_and_nothing_is_written(folder, tmp_
     call("fit", folder / "t.csv", *asked, "--model", tmp_path / "other.propense")
     asked = "--table", folder / "t.csv", "--model", tmp_path / "other.propense", "--save", tmp_path / "c.propense"
     status, out, err = call("audit", "read", folder / "check.csv", *asked, "--json")
-    assert (status, out) == (2, "")
+    assert (status, json.loads(out)["error"]["kind"]) == (2, "InvalidTable")
     assert err.startswith(f"Error: {folder / 'check.csv'} was drawn with another model. Pass the model file that")
     assert err.count("\n") == 1
     assert not (tmp_path / "c.propense").exists()

@@ -1,13 +1,14 @@
 """`propense audit draw` and `read`: have people check some rows, and learn from their verdicts."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from propense.cli._audit_summary import as_json, corrected_in_words, in_words
+from propense.cli._audit_summary import as_result, corrected_in_words
+from propense.cli._flags import with_flags
+from propense.cli._json import Json, note, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import (
     Decimal,
@@ -22,7 +23,7 @@ from propense.cli._options import (
     split_names,
 )
 from propense.cli._outputs import keep_apart
-from propense.cli._printing import harmless, say
+from propense.cli._printing import say
 from propense.cli._streams import open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
@@ -62,6 +63,7 @@ def draw(
     format: Format = None,
     defuse: Defuse = False,
     method: Method = None,
+    json: Json = False,
 ) -> None:
     """Draw unlabelled rows at random for people to check, and write them with an empty column verdict."""
     from propense.tables import draw_audit, write_audit
@@ -89,7 +91,10 @@ def draw(
         sign.points(rows, fitted.schema.names)
         numbers = [column.name for column in fitted.schema.columns if column.kind == "number"]
         write_audit(drawn, source, path, decimal=sign.sign, defuse=defuse, numbers=numbers)
-        say(*said_of(source))
+        note(*said_of(source))
+        if json:
+            print_json("audit draw", {"rows": drawn.num_rows, "asked": size, "seed": seed, "files": {"out": out}})
+            return
         if fitted.id is None:
             words = "so the column row has the numbers of the rows. Keep the table in this order."
             say(f"Note: The model has no id, {words}")
@@ -113,7 +118,7 @@ def read(
     ],
     table: Annotated[Path, typer.Option("--table", help="The table that the rows were drawn from.")],
     model: ModelFile,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    json: Json = False,
     positive: Annotated[
         str | None, typer.Option("--positive", help="The verdict on a positive row, if that is not clear.")
     ] = None,
@@ -145,7 +150,7 @@ def read(
 
     if not 50.0 <= confidence < 100.0:
         raise InvalidOption(f"--confidence {confidence:g}: give per cent, from 50 to below 100, such as 95.")
-    fitted, code = _load(model, method, quiet=json)
+    fitted, code = _load(model, method)
     source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
     keep_apart([table, model, *files], {"--save": save})
     found = read_audit(
@@ -167,18 +172,17 @@ def read(
         corrected = correct_model(fitted, found)
         save_corrected(corrected, model, save)
     if json:
-        print(as_json(found))
+        print_json("audit read", {**as_result(found), "files": {"save": save}})
         return
-    say(*in_words(found))
+    say(*(with_flags(line) for line in str(found).splitlines()))
     if corrected is not None and save is not None:
         say(*corrected_in_words(corrected, found, save))
 
 
-def _load(path: Path, method: str | None, *, quiet: bool = False) -> tuple[Any, str]:
+def _load(path: Path, method: str | None) -> tuple[Any, str]:
     """The model of a table, and the code that it is recognised by."""
     from propense.model_files import inspect
 
     if method is not None:
         find_method(method)
-    fitted = load_model(path, notes=(lambda line: print(harmless(line), file=sys.stderr)) if quiet else say)
-    return fitted, inspect(path)["sha256"][:8]
+    return load_model(path), inspect(path)["sha256"][:8]

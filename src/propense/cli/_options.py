@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from propense.cli._printing import say
+from propense.cli._completion import complete_methods
+from propense.cli._json import note
 from propense.errors import InvalidOption
 
 __all__ = [
@@ -57,12 +58,17 @@ Defuse = Annotated[
     ),
 ]
 Method = Annotated[
-    str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
+    str | None,
+    typer.Option(
+        "--method",
+        help="The import path of the model's method, if it is your own class.",
+        autocompletion=complete_methods,
+    ),
 ]
 ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
 
 
-def load_model(path: Path, notes: Callable[[str], None] = say) -> Any:
+def load_model(path: Path, notes: Callable[[str], None] = note) -> Any:
     """The model of a table in a file; notes on it are printed."""
     from propense.model_files import load
     from propense.tables import TableModel

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from propense.cli._json import Json, note, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Method, ModelFile, Sheet, Table, load_model
 from propense.cli._outputs import keep_apart
@@ -29,6 +30,7 @@ def score(
     format: Format = None,
     defuse: Defuse = False,
     method: Method = None,
+    json: Json = False,
 ) -> None:
     """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
     if method is not None:
@@ -39,8 +41,14 @@ def score(
     source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
     keep_apart([table, model], {"--out": out})
     with standard_output(out, source, format) as path:
-        say(*notes)
+        note(*notes)
         done = _score(fitted, source, path, top=top, decimal=decimal, defuse=defuse)
+        if json:
+            from propense.cli._results import score_result
+
+            note(*said_of(source))
+            print_json("score", score_result(done, fitted, out))
+            return
         _show(fitted, source, done, top)
         say(f"Wrote {'standard output' if str(out) == '-' else out} ({done.rows / done.seconds:,.0f} rows per second).")
 

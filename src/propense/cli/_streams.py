@@ -12,6 +12,7 @@ from lzma import LZMADecompressor, LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propense.cli._json import json_wanted
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ def standard_output(out: Path | None, source: Any, format: str | None) -> Iterat
     if out != STANDARD:
         yield Path() if out is None else out
         return
+    if json_wanted():
+        raise InvalidOption(
+            "--json and - both need standard output. Write the table to a file, or leave --json out."
+        )
     found = str(format or getattr(source, "format", "csv"))
     if found in ("xlsx", "parquet", "arrow") and sys.stdout.isatty():
         raise InvalidOption(f"--out -: {found} is not for a terminal. Pass --format csv, or the name of a file.")

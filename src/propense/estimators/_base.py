@@ -28,6 +28,7 @@ from propense._inputs.typical import mean_row
 from propense._maths.arrays import Rows, library_of, namespace, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
+from propense._representation import documentation_of
 from propense._risks import PairRisk
 from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
 from propense._steps.known_prior import ShiftedPredictor, meet_prior, read_known_prior
@@ -112,6 +113,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     description: ClassVar[Description] = Description()
 
+    # Notebooks show estimators with a link to their page.
+    _doc_link_module = "propense"
+
     _options: ClassVar[dict[str, Option]] = {
         "decision": Choice(("posterior", "balanced")),
         "positive_label": ValueOption(),
@@ -157,6 +161,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         inner = [getattr(self, name, None) for name in ("estimator", "propensity_estimator")]
         tags.input_tags.sparse = all(each is None or get_tags(each).input_tags.sparse for each in inner)
         return tags
+
+    def _get_doc_link(self) -> str:
+        """The page of this class in the documentation; empty for classes of others, and while there is no site."""
+        ours = type(self).__module__.partition(".")[0] == self._doc_link_module
+        return documentation_of(f"propense.{type(self).__name__}") if ours else ""
 
     @abstractmethod
     def _fit(self, sample: Sample) -> Model:

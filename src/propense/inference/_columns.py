@@ -24,6 +24,7 @@ from propense._maths.arrays import Index
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import logit, sigmoid, softplus
 from propense._maths.quantiles import repeated_quantile
+from propense._representation import Readable, Sheet
 from propense.errors import InvalidOption
 from propense.estimators import KnownPropensity, SeveralSources
 from propense.estimators._base import BasePUClassifier
@@ -68,8 +69,8 @@ class ColumnChange:
         return f"{self.prior:.1%} positive, {self.changed:.1%} of rows predicted otherwise{order}"
 
 
-@dataclass(frozen=True)
-class ColumnCheck:
+@dataclass(frozen=True, repr=False)
+class ColumnCheck(Readable):
     """The result of `column_check`; ``str()`` explains it in words.
 
     Attributes
@@ -115,6 +116,17 @@ class ColumnCheck:
         plain = self.changes[_NOTHING]
         same = abs(plain.prior - self.prior) <= _SAME_PRIOR and plain.changed <= _SAME_ROWS
         return "idle" if same else "decisive"
+
+    def _headline(self) -> str:
+        return f"{', '.join(self.columns)}: {self.verdict}, {self.prior:.1%} of rows are positive"
+
+    def _sheets(self) -> list[Sheet]:
+        lines = [["as named", f"{self.prior:.1%}", "", ""]]
+        for name, each in self.changes.items():
+            order = "" if math.isnan(each.correlation) else f"{each.correlation:.2f}"
+            lines.append([name, f"{each.prior:.1%}", f"{each.changed:.1%}", order])
+        head = ["columns named", "positive rows", "predicted otherwise", "rank correlation"]
+        return [Sheet("How the answer depends on the names", head, lines)]
 
     def __str__(self) -> str:
         low, high = self.propensity

@@ -14,6 +14,7 @@ from propense._inputs.options import Choice, Count, Option, Seed
 from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.arrays import Matrix, as_float, to_host
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
+from propense._representation import Readable, Sheet
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators import KnownPropensity, PUClassifier
 from propense.estimators._base import BasePUClassifier
@@ -47,8 +48,8 @@ class Interval:
     high: Any
 
 
-@dataclass(frozen=True)
-class Intervals:
+@dataclass(frozen=True, repr=False)
+class Intervals(Readable):
     """The result of `intervals`; ``str()`` explains it in words.
 
     Attributes
@@ -81,6 +82,15 @@ class Intervals:
     unconverged: int
     strata: int = 0
     clusters: int = 0
+
+    def _headline(self) -> str:
+        found = self.prior
+        return f"{found.estimate:.1%} of rows are positive, {found.low:.1%} to {found.high:.1%}"
+
+    def _sheets(self) -> list[Sheet]:
+        kept = {"positive rows": self.prior, "positives that are labelled": self.label_frequency}
+        lines = [[name, *(f"{each:.1%}" for each in (x.estimate, x.low, x.high))] for name, x in kept.items()]
+        return [Sheet(f"{100 * self.confidence:g}% intervals", ["share", "estimate", "low", "high"], lines)]
 
     def __str__(self) -> str:
         prior, frequency = self.prior, self.label_frequency

@@ -18,6 +18,7 @@ from propense._inputs.labels import read_labels
 from propense._inputs.options import Count, Number, Option, Seed, ValueOption, check_options
 from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import Vector, library_of
+from propense._representation import Readable, Sheet
 from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption
 from propense.inference._scar_models import LabelModels, ScarFit
 
@@ -38,8 +39,8 @@ _OPTIONS: dict[str, Option] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ScarTest:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScarTest(Readable):
     """The result of `scar_test`; ``str()`` explains it in words.
 
     Attributes
@@ -72,6 +73,20 @@ class ScarTest:
     labelled: int
     prior: tuple[float, float] | None
     most_labelled: float
+
+    def _headline(self) -> str:
+        what = "probably not given at random" if self.p_value <= _LEVEL else "may have been given at random"
+        return f"labels {what}, p = {self.p_value:.3f}, {self.rows:,} rows"
+
+    def _sheets(self) -> list[Sheet]:
+        lines = [
+            ["p-value", f"{self.p_value:.3f}"],
+            ["statistic", f"{self.statistic:.2f}"],
+            ["rows, of which labelled", f"{self.rows:,}, {self.labelled:,}"],
+            ["positive rows, if at random", f"{self.prevalence:.1%}"],
+            ["positives labelled, if at random", f"{self.label_frequency:.1%}"],
+        ]
+        return [Sheet("", ["test of labels at random", ""], lines)]
 
     def __str__(self) -> str:
         """What p shows, and what it does not show."""

@@ -14,6 +14,7 @@ from propense._inputs.inside import method_inside
 from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import Matrix, Vector
 from propense._maths.looks import MOST_PATTERNS
+from propense._representation import Readable
 from propense._risks import SourcesRisk
 from propense._steps.predictors import LogisticPredictor
 from propense._steps.source_looks import fit_sources, sources_risk
@@ -51,8 +52,8 @@ class PairOfSources:
     z: float
 
 
-@dataclass(frozen=True)
-class SourcesTest:
+@dataclass(frozen=True, repr=False)
+class SourcesTest(Readable):
     """The result of `sources_test`; ``str()`` explains it in words.
 
     Attributes

@@ -84,6 +84,7 @@ class FitReport:
     effects: Grid | None
     effect_words: str
     citation: str
+    configuration: str = ""
 
 
 def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: Any = None) -> Page:
@@ -108,7 +109,11 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
 
 
 def gather_fit(
-    found: TableFit, title: str, files: tuple[str, Path | None] | None = None, decimal: str | None = None
+    found: TableFit,
+    title: str,
+    files: tuple[str, Path | None] | None = None,
+    decimal: str | None = None,
+    configuration: str = "",
 ) -> FitReport:
     """Collect what the page of a fit shows; `files` are the table, with its decimal sign, and the model file."""
     estimator, quoted, conclusion = found.estimator, headline(found), conclude(found)
@@ -150,6 +155,7 @@ def gather_fit(
         effects=_effects(found),
         effect_words=_EFFECTS["prepared" if found.model is not None else "given"],
         citation=reference(type(estimator)),
+        configuration=configuration,
     )
 
 

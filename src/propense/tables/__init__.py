@@ -4,7 +4,10 @@ from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audi
 from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.bounds import bound_table, describe_bounds
 from propense.tables.capacity import Capacity, Cheapest, ToFind, capacity
+from propense.tables.compare import Comparison, MethodResult, compare_table
+from propense.tables.compare_words import describe_comparison
 from propense.tables.conclusion import Conclusion, conclude
+from propense.tables.configuration import as_toml
 from propense.tables.drift import Drift, MovedColumn
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
@@ -30,6 +33,7 @@ __all__ = [
     "Capacity",
     "Cheapest",
     "Column",
+    "Comparison",
     "Conclusion",
     "Counts",
     "Drift",
@@ -41,6 +45,7 @@ __all__ = [
     "Headline",
     "Label",
     "LabelColumns",
+    "MethodResult",
     "MovedColumn",
     "Promise",
     "ReviewList",
@@ -58,13 +63,16 @@ __all__ = [
     "ToFind",
     "Verdicts",
     "advise_audit",
+    "as_toml",
     "bound_table",
     "capacity",
     "compare_groups",
+    "compare_table",
     "conclude",
     "correct_model",
     "describe_assumptions",
     "describe_bounds",
+    "describe_comparison",
     "describe_groups",
     "describe_learning",
     "draw_audit",

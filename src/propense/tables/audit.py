@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._files import write_atomically
+from propense._representation import Readable, Sheet
 from propense.audit import Draw, Findings, ListFinding, correct, draw, read
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
 from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file, read_file
 from propense.tables.audit_rows import AuditRows, read_design, read_rows
+from propense.tables.audit_words import describe_audit
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.model import ADDED, TableModel, lists_by_class
 from propense.tables.past_audits import PastDraw, answers
@@ -41,9 +43,9 @@ class Verdicts:
     open: int
 
 
-@dataclass(frozen=True)
-class TableAudit:
-    """What the verdicts on rows of a table say.
+@dataclass(frozen=True, repr=False)
+class TableAudit(Readable):
+    """What the verdicts on rows of a table say; ``str()`` says it in words.
 
     Attributes
     ----------
@@ -79,6 +81,15 @@ class TableAudit:
     draws: tuple[PastDraw, ...]
     missing: int
     earlier: int
+
+    def __str__(self) -> str:
+        return "\n".join(describe_audit(self))
+
+    def _headline(self) -> str:
+        return self.findings._headline()
+
+    def _sheets(self) -> list[Sheet]:
+        return list(self.findings._sheets())
 
 
 def draw_audit(

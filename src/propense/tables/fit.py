@@ -17,6 +17,7 @@ from propense._inputs.labels import read_labels, separate_known_negatives
 from propense._inputs.preparation import Preparation
 from propense._inputs.sources import has_columns, read_sources
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
+from propense._representation import Readable, Sheet
 from propense._steps.folds import FEW_FOLDS, is_small
 from propense.errors import InvalidInput
 from propense.estimators import Naive, SeveralSources
@@ -58,8 +59,8 @@ class Counts:
     positive: int
 
 
-@dataclass(frozen=True)
-class TableFit:
+@dataclass(frozen=True, repr=False)
+class TableFit(Readable):
     """A fitted method and its summary. Only this object holds arrays with one entry per row.
 
     Attributes
@@ -115,6 +116,31 @@ class TableFit:
     out_of_fold: bool = False
     sources: SourcesTest | None = None
     rows: NDArray[np.intp] | None = None
+
+    def __str__(self) -> str:
+        from propense.tables.headline import headline
+        from propense.tables.learned import describe_learning
+
+        label = "" if self.model is None else f" ({self.model.label})"
+        return "\n".join(
+            [
+                f"{self.counts.rows:,} rows, {self.counts.labelled:,} labelled{label}.",
+                str(headline(self)),
+                *describe_learning(self),
+                *(f"Note: {note}" for note in self.notes),
+            ]
+        )
+
+    def _sheets(self) -> list[Sheet]:
+        counts = self.counts
+        lines = [
+            ["rows", f"{counts.rows:,}"],
+            ["labelled", f"{counts.labelled:,}"],
+            ["positive without a label, estimated", f"{counts.hidden:,.0f}"],
+            ["predicted positive", f"{counts.positive:,}"],
+            ["predicted positive by the naive method", f"{counts.naive_positive:,}"],
+        ]
+        return [Sheet("Counts", ["", "rows"], lines)]
 
     @property
     def expected(self) -> NDArray[np.float64]:

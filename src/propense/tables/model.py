@@ -11,6 +11,7 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sample import read_features
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
+from propense._representation import Readable, Sheet
 from propense._steps.corrected import correct_rows, correction_slopes
 from propense.estimators import PUClassifier, SeveralSources
 from propense.estimators._base import BasePUClassifier
@@ -74,8 +75,8 @@ class Scores:
         return Scores(**found)
 
 
-@dataclass(frozen=True)
-class TableModel:
+@dataclass(frozen=True, repr=False)
+class TableModel(Readable):
     """What `fit_table` finds, and all that is needed to score other rows.
 
     Attributes
@@ -113,6 +114,26 @@ class TableModel:
     audits: tuple[PastDraw, ...] = ()
     spelling: Spelling = UNKNOWN
     seen: tuple[SeenColumn, ...] | None = None
+
+    def __str__(self) -> str:
+        ends, estimator = prior_range(self.estimator), self.estimator
+        between = ", and no range is given" if ends is None else f" ({ends[0]:.0%} to {ends[1]:.0%})"
+        lines = [
+            f"{type(estimator).__name__} of {len(self.schema.columns)} columns; labelled where {self.label}.",
+            f"Estimated share of positive rows: {estimator.prior_:.1%}{between}.",
+            f"Estimated share of the positives that are labelled: {estimator.label_frequency_:.1%}.",
+        ]
+        if hasattr(estimator, "audit_"):
+            lines.append(f"Corrected by an audit: {estimator.audit_}")
+        return "\n".join([*lines, *(f"Note: {doubt.message}" for doubt in estimator.doubts_)])
+
+    def _headline(self) -> str:
+        name, share = type(self.estimator).__name__, self.estimator.prior_
+        return f"{name}, {len(self.schema.columns)} columns, label {self.label}, {share:.1%} positive"
+
+    def _sheets(self) -> list[Sheet]:
+        lines = [[column.name, column.kind, ", ".join(column.levels[:12])] for column in self.schema.columns]
+        return [Sheet("Columns", ["column", "kind", "levels"], lines)]
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
         """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""

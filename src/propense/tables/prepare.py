@@ -26,7 +26,14 @@ from propense.tables.row_names import row_numbers
 from propense.tables.schema import Reading, Schema, infer_schema
 from propense.tables.spelling import Spelling, find_sign
 
-__all__ = ["FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
+__all__ = [
+    "FitOptions",
+    "PreparedTable",
+    "check_columns",
+    "fit_collecting_warnings",
+    "prepare_method",
+    "prepare_table",
+]
 
 
 @dataclass(frozen=True)
@@ -272,6 +279,29 @@ def _without_row_numbers(
         return schema, read, matrix, notes
     columns = tuple(schema.columns[j] for j in kept)
     return replace(schema, columns=columns), read.select(kept), matrix[:, kept], notes
+
+
+def prepare_method(options: FitOptions, prepared: PreparedTable) -> tuple[BasePUClassifier, Any, tuple[str, ...]]:
+    """Another method for a table that was prepared for one that takes its columns as they are.
+
+    Returns its estimator, not fitted, what it is fitted on, and the options that it cannot use.
+    """
+    kind, variant = find_method(options.method_name)
+    known = {} if kind.description.needs else kind(**variant).get_params()
+    ignored = [] if kind.description.needs else [name for name in options.of_method if name not in known]
+    by_group = options.prior_groups is not None
+    # Groups are found in the column itself: methods that take numbers only cannot.
+    if by_group and known and not (kind(**variant)._takes_mixed_columns() or kind(**variant)._prepares_columns()):
+        ignored = list(dict.fromkeys([*ignored, "prior", "prior_groups"]))
+    unused: dict[str, Any] = dict.fromkeys("jobs" if name == "n_jobs" else name for name in ignored)
+    estimator = _make_estimator(replace(options, **unused))
+    mixed = estimator._takes_mixed_columns() or (by_group and "prior" not in ignored)
+    for name in ("class_features", "propensity_features"):
+        columns = getattr(options, name)
+        if columns is not None and name not in ignored:
+            places = _feature_positions(name, columns, prepared.origins or ())
+            estimator.set_params(**{name: list(columns) if mixed else places})
+    return estimator, prepared.inputs if mixed else prepared.features, tuple(ignored)
 
 
 def fit_collecting_warnings(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._files import write_atomically
+from propense._representation import Readable, Sheet, as_html
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
 from propense.tables.capacity import why_unpromised
@@ -23,12 +24,14 @@ from propense.tables.reasons import RowReasons, row_reasons
 __all__ = ["NO_LIST", "ReviewList", "check_list", "list_rows", "write_list"]
 
 NO_LIST = "The naive method treats unlabelled rows as negatives and cannot list rows to review. Fit another method."
+# Rows that a notebook shows.
+_SHOWN = 10
 # The columns that a list adds to a table.
 _ADDED = ("rank", "hidden", "hidden_low", "hidden_high", "why")
 
 
-@dataclass(frozen=True)
-class ReviewList:
+@dataclass(frozen=True, repr=False)
+class ReviewList(Readable):
     """Unlabelled rows of fit, the most likely positives first.
 
     Attributes
@@ -50,6 +53,39 @@ class ReviewList:
     hidden_range: NDArray[np.float64] | None
     promise: Promise
     reasons: tuple[RowReasons, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [str(self.promise), *("  ".join(f"{cell:>12}" for cell in line) for line in self._lines()[1:])]
+        return "\n".join([lines[0], "  ".join(f"{cell:>12}" for cell in self._lines()[0]), *lines[1:]])
+
+    def _headline(self) -> str:
+        return f"{len(self.rows):,} rows to review first. {self.promise}"
+
+    def _lines(self) -> list[list[str]]:
+        """The names of the columns, and the first rows; rows are numbered from 1, as in reports."""
+        head = [
+            "rank",
+            "row",
+            *(["chance"] * (self.hidden is not None)),
+            *(["range"] * (self.hidden_range is not None)),
+        ]
+        lines = [head]
+        for place, row in enumerate(self.rows[:_SHOWN]):
+            line = [str(place + 1), str(row + 1)]
+            if self.hidden is not None:
+                line.append(f"{_two_digits(self.hidden[place]):.2f}")
+            if self.hidden_range is not None:
+                line.append("{:.2f} to {:.2f}".format(*_two_digits(self.hidden_range[place])))
+            lines.append(line)
+        return lines
+
+    def _sheets(self) -> list[Sheet]:
+        head, *lines = self._lines()
+        more = f", the first {_SHOWN} of {len(self.rows):,}" if len(self.rows) > _SHOWN else ""
+        return [Sheet(f"Rows to review first{more}", head, lines)]
+
+    def _repr_html_(self) -> str:
+        return as_html("ReviewList", [str(self.promise)], self._sheets())
 
     def take(self, table: Any, where: str = "the table") -> Any:
         """The rows, from the Arrow table that was fitted, with the columns rank, hidden, its range, and why.
