@@ -19,7 +19,7 @@ _AROUND = {
 }
 # Wrappers that learn from the labels what to make of the answers of a method. Labels are not the class, so they undo
 # what the method does.
-_UNDOING = {"AdaBoostClassifier", "CalibratedClassifierCV", "SelfTrainingClassifier", "StackingClassifier"}
+_UNDOING = {"AdaBoostClassifier", "CalibratedClassifierCV", "StackingClassifier"}
 # Wrappers that hold several fitted models, none of which is the answer.
 _SEVERAL = {"BaggingClassifier", "OneVsOneClassifier", "OneVsRestClassifier", "VotingClassifier"}
 
