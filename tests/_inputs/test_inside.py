@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
@@ -72,8 +72,7 @@ def test_answers_are_those_of_the_method_inside(around):
 UNDOING = {
     "CalibratedClassifierCV": CalibratedClassifierCV(Naive(), cv=2),
     "StackingClassifier": StackingClassifier([("one", Naive())], cv=2),
-    "VotingClassifier": VotingClassifier([("one", Naive())]),
-    "BaggingClassifier": BaggingClassifier(Naive(), n_estimators=2, random_state=0),
+    "AdaBoostClassifier": AdaBoostClassifier(Naive(), n_estimators=1),
 }
 
 
@@ -83,6 +82,17 @@ def test_wrappers_that_learn_from_labels_are_refused_with_what_to_do(name):
     for each in (model, make_pipeline(model)):
         with pytest.raises(InvalidOption, match=f"{name} learns from the labels .* propense.audit"):
             hidden(each, X)
+
+
+@pytest.mark.parametrize(
+    "model", [VotingClassifier([("one", SAREM())]), BaggingClassifier(SAREM(), n_estimators=2, random_state=0)]
+)
+def test_several_models_are_asked_one_by_one(model):
+    model.fit(X, S)
+    with pytest.raises(InvalidOption, match=r"holds several fitted models.*Pass each of its estimators_ in turn"):
+        hidden(model, X)
+    for each in model.estimators_:
+        assert hidden(each, X).shape == (300,)
 
 
 def test_what_has_no_method_inside_is_refused():

@@ -17,21 +17,11 @@ _AROUND = {
     "FrozenEstimator": "estimator",
     "TunedThresholdClassifierCV": "estimator_",
 }
-# Wrappers that learn from the labels what to make of the answers of a method, or train it on other targets. Labels are
-# not the class, so they undo what the method does.
-_UNDOING = {
-    "AdaBoostClassifier",
-    "BaggingClassifier",
-    "CalibratedClassifierCV",
-    "ClassifierChain",
-    "MultiOutputClassifier",
-    "OneVsOneClassifier",
-    "OneVsRestClassifier",
-    "OutputCodeClassifier",
-    "SelfTrainingClassifier",
-    "StackingClassifier",
-    "VotingClassifier",
-}
+# Wrappers that learn from the labels what to make of the answers of a method. Labels are not the class, so they undo
+# what the method does.
+_UNDOING = {"AdaBoostClassifier", "CalibratedClassifierCV", "StackingClassifier"}
+# Wrappers that hold several fitted models, none of which is the answer.
+_SEVERAL = {"BaggingClassifier", "OneVsOneClassifier", "OneVsRestClassifier", "VotingClassifier"}
 
 
 @dataclass(frozen=True)
@@ -67,6 +57,11 @@ def method_inside(model: Any) -> Inside:
                 f"{name} learns from the labels what to make of its estimators, and the labels are not the class: it "
                 "undoes what the estimators have learned of the labelling. Fit the estimator itself and pass that. To "
                 "correct its chances, audit some rows: propense.audit."
+            )
+        elif name in _SEVERAL and _is_of_sklearn(model):
+            raise InvalidOption(
+                f"{name} holds several fitted models, and their answers have no common e(x) and h(x). Pass each of its "
+                "estimators_ in turn."
             )
         elif hasattr(model, "predict_propensity"):
             return Inside(model, _in_turn(transforms))

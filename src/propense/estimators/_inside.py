@@ -19,7 +19,7 @@ def hidden(model: Any, X: Any) -> Rows:
     model : fitted estimator of propense, or a pipeline, a search or a threshold of scikit-learn around one
         However nested: ``GridSearchCV`` and similar searches, ``FrozenEstimator``, ``TunedThresholdClassifierCV`` and
         ``FixedThresholdClassifier``. Wrappers that learn from the labels, such as ``CalibratedClassifierCV``, are
-        refused: they undo the learning.
+        refused: they undo the learning. So are wrappers of several models, such as ``VotingClassifier``.
     X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
         The rows, as the model takes them.
 
