@@ -49,7 +49,8 @@ def make_workbook(rng):
     elif kind < 0.85:
         del parts[pick(rng, _PARTS)]
     elif kind < 0.86:
-        parts[_PARTS[0]] = parts[_PARTS[0]].replace(b"</sheetData>", b"<row/>" * 3_000_000 + b"</sheetData>")
+        rows = b"<row/>" * int(10 ** rng.uniform(4, 6))
+        parts[_PARTS[0]] = parts[_PARTS[0]].replace(b"</sheetData>", rows + b"</sheetData>")
     data = _zipped(parts, zipfile.ZIP_STORED if rng.random() < 0.3 else zipfile.ZIP_DEFLATED)
     if kind >= 0.86:
         data = damaged(data, rng, near_ends=0.5)
