@@ -125,10 +125,11 @@ def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
         several = label if isinstance(label[0], tuple) else (label,)
         words = " or ".join(f"{column} = {positive}" for column, positive, _ in several)
         spelling = {name: value for name, value in (description.get("spelling") or {}).items() if value is not None}
-        about = {"label": words, "id": description["id"], "spelling": spelling}
+        about = {"label": words, "id": description["id"]}
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ModelFileError("it does not hold a model") from None
-    return {**facts, **about, "n_features": len(columns), "feature_names": list(columns), "kinds": columns}
+    features = {"n_features": len(columns), "feature_names": list(columns), "kinds": columns}
+    return {**facts, **about, **features, "spelling": spelling}
 
 
 def _in_brackets(form: Any) -> str:

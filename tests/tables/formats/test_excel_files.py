@@ -12,7 +12,7 @@ import pytest
 
 from propense.errors import InvalidOption, InvalidTable
 from propense.tables import TableFile, TableWriter
-from propense.tables.formats import excel_writer
+from propense.tables.formats import excel_files, excel_writer, sheet
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -171,6 +171,18 @@ def test_shared_and_rich_texts_are_read_as_they_are_shown(tmp_path):
     assert TableFile(path).read().to_pydict() == {"a": ["one two\x0b", " y "]}
 
 
+def test_names_of_elements_may_have_a_prefix(tmp_path):
+    path = book(tmp_path / "t.xlsx", [["a"], [1], ["x"]])
+
+    def prefixed(text):
+        named = re.sub(r"<(/?)(\w)", r"<\1x:\2", text)
+        return named.replace("xmlns=", "xmlns:x=")
+
+    for part in (SHEET, "xl/workbook.xml", "xl/styles.xml"):
+        replaced(path, part, prefixed)
+    assert TableFile(path).read().to_pydict() == {"a": ["1", "x"]}
+
+
 def hostile(path, name):
     sound = book(path, [["a", "b"], [1, "x"], [2, "y"]])
     if name == "broken XML":
@@ -184,8 +196,10 @@ def hostile(path, name):
         replaced(sound, SHEET, lambda text: text.replace("<v>1</v></c><c", "<v>one</v></c><c"))
     elif name == "bomb":
         replaced(sound, SHEET, lambda text: text.replace("</sheetData>", "<row/>" * 10_000_000 + "</sheetData>"))
+    elif name == "empty rows":
+        replaced(sound, SHEET, lambda text: text.replace("</sheetData>", "<row/>" * 1_100 + "</sheetData>"))
     elif name == "far cells":
-        row = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c></row>' for n in range(4, 90_000))
+        row = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c></row>' for n in range(4, 2_000))
         head = '<c r="XFD1" t="inlineStr"><is><t>z</t></is></c></row>'
         replaced(
             sound, SHEET, lambda text: text.replace("</row>", head, 1).replace("</sheetData>", row + "</sheetData>")
@@ -212,6 +226,7 @@ HOSTILE = {
     "no such text": "a cell refers to text 1, and there are 1",
     "no number": "could not convert string to float: 'one'",
     "bomb": r"unpacks to more than \d+ MB, 100 times its size",
+    "empty rows": "it has more than 1,000 rows, which sheets do not have",
     "far cells": "has far more cells than its .* bytes could fill",
     "not a workbook": "it holds no workbook",
     "not an archive": "cannot be read as xlsx: File is not a zip file",
@@ -223,8 +238,11 @@ HOSTILE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_workbook_is_one_error_in_little_memory(tmp_path, name):
+def test_a_hostile_workbook_is_one_error_in_little_memory(tmp_path, monkeypatch, name):
     path = hostile(tmp_path / "t.xlsx", name)
+    # Limits that are reached sooner.
+    monkeypatch.setattr(sheet, "_ROWS", 1000 if name == "empty rows" else 1 << 20)
+    monkeypatch.setattr(excel_files, "_CELLS", 1 << 17)
     tracemalloc.start()
     with pytest.raises(InvalidTable, match=HOSTILE[name]) as caught:
         TableFile(path).read()

@@ -15,7 +15,7 @@ from propense.tables.formats.xlsx_parts import Parts, parse, read_texts
 __all__ = ["ExcelReader"]
 
 # Cells of a table, empty ones included: these, and so many for each byte of the file.
-_CELLS, _PER_BYTE = 2 << 20, 12
+_CELLS, _PER_BYTE = 1 << 20, 12
 # Number formats of dates, of times and of durations that have no text of their own.
 _DAYS, _DURATIONS = {*range(14, 23), *range(27, 37), 45, 47, *range(50, 59)}, {46}
 # What is not a part of a date in the text of a number format.
@@ -177,8 +177,8 @@ def _read_book(parts: Parts) -> Book:
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal epoch
         if tag == "sheet" and attributes.get("state", "visible") == "visible":
-            # The id has a namespace, which differs between kinds of files.
-            id = next((value for key, value in attributes.items() if key.endswith(" id")), "")
+            # The id has a prefix, which files may choose.
+            id = next((value for key, value in attributes.items() if key.endswith(":id")), "")
             listed.append((attributes.get("name", ""), id))
         elif tag == "workbookPr" and attributes.get("date1904") in ("1", "true", "on"):
             # Old Macs counted days from another day.

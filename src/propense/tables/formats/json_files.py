@@ -131,19 +131,25 @@ class JsonWriter:
         self._sink = open_sink(path)
 
     def write(self, rows: Any) -> None:
-        for batch in [rows] if not hasattr(rows, "to_batches") else rows.to_batches():
-            names = [json.dumps(name, ensure_ascii=False) for name in batch.schema.names]
-            cells = [_in_json(column.to_pylist()) for column in batch.columns]
-            for row in zip(*cells, strict=True):
-                pairs = ", ".join(f"{name}: {value}" for name, value in zip(names, row, strict=True))
-                self._sink.write(f"{{{pairs}}}\n".encode())
+        names = rows.schema.names
+        cells = [_plain_cells(column) for column in rows.columns]
+        for row in zip(*cells, strict=True):
+            self._sink.write(f"{_encode(dict(zip(names, row, strict=True)))}\n".encode())
 
     def close(self) -> None:
         self._sink.close()
 
 
-def _in_json(values: list[Any]) -> list[str]:
-    return [json.dumps(_plain(value), ensure_ascii=False) for value in values]
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _plain_cells(column: Any) -> list[Any]:
+    import pyarrow as pa
+
+    types, values = pa.types, column.to_pylist()
+    if any(same(column.type) for same in (types.is_string, types.is_integer, types.is_boolean, types.is_null)):
+        return list(values)
+    return [_plain(value) for value in values]
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from propense.tables.formats.xlsx_parts import Parts, parse, plain
 
 __all__ = ["Book", "SheetRows", "column_letters"]
 
-_COLUMNS = 1 << 14
+_ROWS, _COLUMNS = 1 << 20, 1 << 14
 _REFERENCE = re.compile("([A-Z]{1,3})([0-9]{1,7})")
 # Days of Excel that Python's calendar has.
 _LAST_DAY = 2_958_466
@@ -85,7 +85,7 @@ class _Cells:
     def __init__(self, book: Book) -> None:
         self._book = book
         self._rows: list[tuple[int, dict[int, Any]]] = []
-        self._row, self._column = 0, -1
+        self._row, self._column, self._count = 0, -1, 0
         self._cells: dict[int, Any] = {}
         self._kind, self._style = "n", 0
         self._held: list[str] = []
@@ -114,6 +114,9 @@ class _Cells:
             number = attributes.get("r", "")
             self._row = int(number) if number.isdecimal() and len(number) < 9 else self._row + 1
             self._column, self._cells = -1, {}
+            self._count += 1
+            if self._count > _ROWS:
+                raise ValueError(f"it has more than {_ROWS:,} rows, which sheets do not have")
         elif tag == "f":
             self._formula = self._in_cell
         elif tag == "rPh":

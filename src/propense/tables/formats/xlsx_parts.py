@@ -15,7 +15,7 @@ from propense.tables.formats.text import BROKEN
 __all__ = ["Parts", "parse", "plain", "read_texts"]
 
 # What the parts of a file may unpack to: this much, and so many times its size.
-_ALLOWANCE, _PER_BYTE = 16 << 20, 100
+_ALLOWANCE, _PER_BYTE = 8 << 20, 100
 # How files of old Excel begin, and what those of new Excel hold that are protected.
 _OLE, _PROTECTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
 # Characters that XML does not have, as Excel writes them: _x000B_.
@@ -107,26 +107,24 @@ def parse(
     end: Callable[[str], None] | None = None,
     text: Callable[[str], None] | None = None,
 ) -> Any:
-    """A parser that calls functions with the names of elements without their namespaces, and with their attributes."""
-    parser = expat.ParserCreate(namespace_separator=" ")
+    """A parser that calls functions with the names of elements, without the prefix that all of them may have."""
+    parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse
-    names: dict[str, str] = {}
+    parser.EndElementHandler, parser.CharacterDataHandler = end, text
 
-    def short(name: str) -> str:
-        # Few names occur, and each of them often; a file made to have many gets no room for them.
-        found = names.get(name)
-        if found is None:
-            found = name.rsplit(" ", 1)[-1]
-            if len(names) < 1000:
-                names[name] = found
-        return found
+    def root(name: str, attributes: dict[str, str]) -> None:
+        # Few files have a prefix, and the parser is faster if it need not look for one.
+        prefix, colon, _ = name.rpartition(":")
+        parser.StartElementHandler = start
+        if colon:
+            prefix += colon
+            parser.StartElementHandler = lambda name, attributes: start(name.removeprefix(prefix), attributes)
+            if end is not None:
+                parser.EndElementHandler = lambda name: end(name.removeprefix(prefix))
+        start(name.removeprefix(prefix), attributes)
 
-    parser.StartElementHandler = lambda name, attributes: start(short(name), attributes)
-    if end is not None:
-        parser.EndElementHandler = lambda name: end(short(name))
-    if text is not None:
-        parser.CharacterDataHandler = text
+    parser.StartElementHandler = root
     return parser
 
 
