@@ -94,7 +94,7 @@ def test_copies_are_refused_or_dropped_as_asked(tmp_path):
     assert "Pass --duplicates 'drop' to fit each row once, or --duplicates 'keep'" in ended.stderr
     out = call(*fit, "--duplicates", "drop", "--list", tmp_path / "l.csv").stdout
     assert "t.csv: 300 rows" in out
-    assert "300 rows that repeat an earlier row in every column were left out" in out
+    assert "300 rows repeat an earlier row in every column and were left out" in out
     assert csv.read_csv(tmp_path / "l.csv").num_rows == 50
 
 

@@ -27,7 +27,7 @@ def test_a_table_stacked_on_itself_is_an_error_with_two_ways_out(unnamed):
     once = fit_table(unnamed, "reported", **QUICK)
     dropped = fit_table(twice, "reported", duplicates="drop", **QUICK)
     assert dropped.estimator.prior_ == once.estimator.prior_
-    assert "600 rows that repeat an earlier row in every column were left out, such as row 601." in dropped.notes
+    assert "600 rows repeat an earlier row in every column and were left out, such as row 601." in dropped.notes
     kept = fit_table(twice, "reported", duplicates="keep", **QUICK)
     assert (kept.counts.rows, dropped.counts.rows) == (1200, 600)
     with pytest.raises(InvalidOption, match="duplicates='both' is not drop or keep"):

@@ -364,3 +364,11 @@ def test_all_problems_of_the_columns_are_in_one_error():
         infer_schema(many, many.column_names, "t.csv")
     assert "\n" not in str(caught.value)
     assert "x10" not in str(caught.value)
+
+
+def test_large_strings_take_decimal_commas_and_units():
+    cells = pa.array(["1,5 kg", "x", None], pa.large_string())
+    assert with_points(cells).to_pylist() == ["1.5 kg", "x", None]
+    for kind in (pa.large_string(), pa.string_view()):
+        column, table = column_of(pa.array(["72 kg", "80 kg"]).cast(kind))
+        np.testing.assert_array_equal(encode_cells(column, table.column("x"), "t.csv", 0), [72, 80])

@@ -204,7 +204,7 @@ def with_points(cells: Any, decimal: str = ",") -> Any:
 
     if not _is_text(cells.type):
         return cells
-    cells = _plain(_without_views(cells))
+    cells = _plain(_without_views(cells)).cast(pa.string())
     if not len(cells):
         return cells
     text = compute.utf8_trim_whitespace(cells)

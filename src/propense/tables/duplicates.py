@@ -120,7 +120,8 @@ def apply_choice(table: Any, choice: str | None, where: str) -> tuple[Any, NDArr
             return table, None, []
         rows = np.flatnonzero(found.first)
         count = table.num_rows - len(rows)
-        words = f"{count:,} rows that repeat an earlier row in every column were left out, such as row {other}."
+        were = "was" if count == 1 else "were"
+        words = f"{_rows(count)} an earlier row in every column and {were} left out, such as row {other}."
         return table.take(rows), rows, [words]
     if choice is None and found.apart:
         named = ", ".join(map(repr, found.apart[:3]))
@@ -146,8 +147,8 @@ def apply_choice(table: Any, choice: str | None, where: str) -> tuple[Any, NDArr
         table,
         None,
         [
-            f"{found.copies:,} rows ({share:.1%}) repeat an earlier row in every column, such as rows {one} and "
-            f"{other}. They were used as they are. If they are copies, pass duplicates='drop': copies make the fit "
+            f"{_rows(found.copies, f' ({share:.1%})')} an earlier row in every column, such as rows {one} and {other}. "
+            "All were used as they are. If they are copies, pass duplicates='drop': copies make the fit "
             "look more certain than it is. If they are different cases, pass duplicates='keep'."
         ],
     )
@@ -242,3 +243,7 @@ def _spread(codes: NDArray[np.int32], column: int) -> NDArray[np.uint64]:
 
 def _times(count: int) -> str:
     return "exactly twice" if count == 2 else f"exactly {count} times, or a multiple of it"
+
+
+def _rows(count: int, share: str = "") -> str:
+    return f"1 row{share} repeats" if count == 1 else f"{count:,} rows{share} repeat"
