@@ -63,9 +63,9 @@ class Reasons:
 
     def words(self, i: int) -> str:
         """Why the i-th of the rows has its chances."""
-        chance = _describe("positive", self.columns, self.posterior[i], self.baseline_posterior)
+        chance = _describe("being positive", self.columns, self.posterior[i], self.baseline_posterior)
         if not np.abs(self.propensity[i]).max(initial=0.0) >= _WORTH:
-            label = f"chance of a label if positive {_chance(self.baseline_propensity)}, the same for all columns"
+            label = f"chance of a label if positive {_chance(self.baseline_propensity)}, whatever the columns hold"
         else:
             label = _describe("a label if positive", self.columns, self.propensity[i], self.baseline_propensity)
         return f"Row {self.rows[i]}: {chance}; {label}."

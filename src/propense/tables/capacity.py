@@ -164,20 +164,15 @@ class Capacity:
         return f"{promise.about(f'{first} of the list')} {self.about_cut(promise.rows)}"
 
     def about_cut(self, length: int) -> str:
-        """Where a list of this length ends, and what all unlabelled rows hold, in words; empty without numbers."""
+        """Where a list of this length ends, in words; empty without numbers."""
         length = min(_whole("length", length, 0), self._total)
         if self.unpromised or not length:
             return ""
-        every = self.at(self._total)
-        whole = f"{every.expected:,.0f} ({every.low:,.0f} to {every.high:,.0f})"
         if length == self._total:
             return f"These are all {self._total:,} unlabelled rows."
         low, high = self._sums[:, length] - self._sums[:, length - 1]
         last = f"{_two_digits(self.hidden[length - 1])} ({_two_digits(low)} to {_two_digits(high)})"
-        return (
-            f"The list ends at a row with a chance of {last} of being positive. Among all {self._total:,} unlabelled "
-            f"rows, {whole} are expected to be positive."
-        )
+        return f"The list ends at a row with a chance of {last} of being positive."
 
     def about_count(self, count: int) -> str:
         """How many rows to review to find so many positives, in words."""
