@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from propense.plots import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay
-from propense.tables import fit_table
+from propense.tables import compare_groups, fit_table
 
 rng = np.random.default_rng(0)
 n = 2000
@@ -33,9 +33,9 @@ print(f"{ill.sum()} are ill, {diagnosed.sum()} diagnosed, {found.expected.sum():
 PrevalenceDisplay(n, int(diagnosed.sum()), float(found.expected.sum())).plot()
 
 # %%
-# The column comes first in which the share varies most over the positives.
+# How often positives are labelled, compared with all of them, with ranges; columns come first whose groups differ most.
 figure, axes = plt.subplots(1, 2, figsize=(9, 2.6), layout="constrained")
-GroupDisplay(found.groups[0], found.estimator.label_frequency_).plot(ax=axes[0])
+GroupDisplay(compare_groups(found.groups)[0]).plot(ax=axes[0])
 PropensityCurveDisplay(age, found.scores.propensity, found.expected, name="age").plot(ax=axes[1])
 
 # %%

@@ -18,7 +18,17 @@ from clinic import make_clinic
 from command import call
 from propense import _cluster
 from propense.errors import PropenseError
-from propense.tables import TableFile, TableModel, capacity, describe_learning, fit_table, list_rows
+from propense.tables import (
+    TableFile,
+    TableModel,
+    capacity,
+    conclude,
+    describe_groups,
+    describe_learning,
+    fit_table,
+    headline,
+    list_rows,
+)
 from propense.tables.cells import defused, normalise_decimals
 
 FIT = ("--label", "reported", "--id", "patient", "--learners", "linear")
@@ -58,10 +68,10 @@ def test_a_fit_prints_its_summary(folder, tmp_path, clinic):
     words = " ".join(out.split())
     assert "clinic.csv: 600 rows" in words
     assert f"{found.labelled.sum()} labelled (reported = yes). numbers: age, bmi true/false: smoker" in words
-    assert f"{found.expected.sum():,.0f} ({100 * found.expected.mean():.0f}%)" in words
-    assert f"{100 * found.estimator.label_frequency_:.0f}%" in words
-    assert "Which groups are under-labelled?" in words
-    assert "sex" in words
+    assert str(headline(found)) in words
+    assert describe_groups(found)[0] in words
+    # A number without a range is not printed.
+    assert f"{found.expected.sum():,.0f} (" not in words
     assert f"Wrote the model {model}." in out
     assert f"Wrote the report {report}." in out
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
@@ -85,10 +95,12 @@ def test_labels_are_tested_if_asked_for(folder, tmp_path, clinic):
     status, out, err = call(*asked, "--scar-test", "--prior", "0.5")
     assert (status, err) == (0, "")
     asked = {"propensity_features": ["sex"], "scar_test": True, "prior": 0.5, "learners": "linear"}
-    found = fit_table(clinic, "reported", id="patient", **asked).scar
-    assert f"Labels at random? {found} 600 rows were tested." in out
+    fitted = fit_table(clinic, "reported", id="patient", **asked)
+    found, words = fitted.scar, conclude(fitted).test
+    assert f"p = {found.p_value:.3f}; 600 rows were tested" in words
+    assert f"Labels at random? {words}" in out
     assert found.prevalence == pytest.approx(0.5)
-    assert f"{found} 600 rows were tested." in report.read_text(encoding="utf-8")
+    assert words in report.read_text(encoding="utf-8")
     assert propense.model_files.inspect(model)["about"]["scar_p_value"] == found.p_value
     loaded = propense.load(model).estimator
     assert (loaded.prior, loaded.prior_) == (0.5, pytest.approx(0.5))

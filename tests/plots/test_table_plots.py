@@ -15,7 +15,7 @@ from propense.plots import (
     ReviewDisplay,
     ScarDisplay,
 )
-from propense.tables import Group, Grouping, Promise, capacity, summarise_estimator
+from propense.tables import Group, Grouping, Promise, capacity, compare_groups, summarise_estimator
 from propense.tables.promise import add_up
 
 
@@ -34,14 +34,22 @@ def test_rows_are_labelled_hidden_or_neither(model):
     assert widths[0] + widths[1] == pytest.approx(400 * fitted.prior_)
 
 
-def test_groups_show_the_labelled_share():
-    grouping = Grouping("sex", (Group("f", 10, 4, 8.0), Group("m", 10, 1, 4.0), Group("(missing)", 2, 0, 0.0)))
-    display = GroupDisplay(grouping, 5 / 12).plot()
-    assert [bar.get_width() for bar in display.ax_.patches] == [0.5, 0.25]
-    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["f (10)", "m (10)"]
-    assert display.ax_.lines[0].get_xdata()[0] == 5 / 12
+def test_groups_show_how_often_they_are_labelled_with_ranges():
+    groups = Group("f", 900, 240, 400.0), Group("m", 800, 80, 400.0), Group("(missing)", 20, 1, 4.0)
+    grouping = Grouping("sex", groups)
+    comparison = compare_groups([grouping])[0]
+    display = GroupDisplay(grouping).plot()
+    dots, *_ = display.ax_.containers[0].lines
+    assert dots.get_xdata().tolist() == [share.ratio for share in comparison.groups[:2]]
+    (ranges,) = display.ax_.containers[0].lines[2]
+    for segment, share in zip(ranges.get_segments(), comparison.groups[:2], strict=True):
+        np.testing.assert_allclose(segment[:, 0], [share.ratio_low, share.ratio_high])
+    # The group of four positives is left out.
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["f (900)", "m (800)"]
+    assert display.ax_.lines[-1].get_xdata()[0] == 1
+    pair = Grouping("sex", (Group("f", 10, 4, 8.0), Group("m", 10, 1, 4.0)))
     # Over the positives: eight at .5 and four at .25.
-    assert grouping.spread == pytest.approx(np.std([0.5] * 8 + [0.25] * 4))
+    assert pair.spread == pytest.approx(np.std([0.5] * 8 + [0.25] * 4))
 
 
 def test_the_curve_is_the_mean_over_positives():

@@ -157,7 +157,8 @@ def test_no_page_scrolls_sideways_and_letters_stay_legible(browser, address, wid
     opened(browser, address, width)
     browser.execute_script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    smallest = "return Math.min(...[...document.querySelectorAll('body *')].map((e) => parseFloat(getComputedStyle(e).fontSize)))"
+    size = "(each) => parseFloat(getComputedStyle(each).fontSize)"
+    smallest = f"return Math.min(...[...document.querySelectorAll('body *')].map({size}))"
     assert browser.execute_script(smallest) >= 12
 
 

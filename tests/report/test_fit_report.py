@@ -89,7 +89,10 @@ def test_the_slider_begins_with_what_a_list_of_fifty_promises(found, page):
         assert np.all(np.diff(data[name]) >= -0.02)
 
 
-API = r"diagnosis_|propensity_features|class_features|\bridge\b|predict_proba|prior_|label_frequency_|doubts_|SAREM|JERM|\bcv\b"
+API = (
+    r"diagnosis_|propensity_features|class_features|\bridge\b|predict_proba|prior_|label_frequency_|doubts_|SAREM|JERM|"
+    r"\bcv\b"
+)
 
 
 def test_no_word_of_the_programming_interface_is_outside_the_details(found):

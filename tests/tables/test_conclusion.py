@@ -147,7 +147,7 @@ def test_the_test_of_labels_at_random_and_the_diagnosis_give_one_pattern(fits):
     assert "look the same in both cases" in conclude(changed(found, "class score", 0.4, ())).pattern
     little = conclude(changed(found, "own features", 0.01, ("few_labels",)))
     assert TOO_LITTLE in little.pattern
-    assert little.test == ""
+    assert "(p = 0.010; 600 rows were tested)" in little.test
 
 
 def test_the_headline_begins_with_the_range_or_says_why_there_is_no_number(fits):

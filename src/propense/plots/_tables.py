@@ -11,6 +11,7 @@ from propense.plots._base import axes_or_new
 from propense.tables.groups import Grouping
 from propense.tables.model import out_of_fold_scores, prior_range
 from propense.tables.promise import likely_range
+from propense.tables.under_labelled import GroupComparison, compare_groups
 
 __all__ = ["GroupDisplay", "PrevalenceDisplay", "PropensityCurveDisplay", "ReviewDisplay", "ScarDisplay"]
 
@@ -83,29 +84,32 @@ class PrevalenceDisplay:
 
 
 class GroupDisplay:
-    """The share of positives that are labelled, for each group of a column.
+    """How often the positives of each group of a column are labelled, compared with all positives, with ranges.
 
     Parameters
     ----------
-    grouping : Grouping
-        One of ``TableFit.groups``.
-    overall : float
-        The share over all rows, drawn as a line.
+    comparison : GroupComparison or Grouping
+        One of `propense.tables.compare_groups`; or one of ``TableFit.groups``, which is then compared by itself. Groups
+        with too few positives are left out.
     """
 
-    def __init__(self, grouping: Grouping, overall: float) -> None:
-        self.grouping, self.overall = grouping, overall
+    def __init__(self, comparison: GroupComparison | Grouping) -> None:
+        self.comparison = compare_groups([comparison])[0] if isinstance(comparison, Grouping) else comparison
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display. The axes are kept as ``ax_``."""
-        groups = [group for group in self.grouping.groups if group.positives > 0]
-        self.ax_ = axes_or_new(ax, figsize=(4.5, 0.9 + 0.32 * len(groups)))
+        groups = [share for share in self.comparison.groups if share.known]
+        self.ax_ = axes_or_new(ax, figsize=(4.5, 0.9 + 0.32 * max(len(groups), 1)))
         places = np.arange(len(groups))[::-1]
-        self.ax_.barh(places, [group.frequency for group in groups], color=_LABELLED, height=0.6)
-        self.ax_.axvline(self.overall, color="0.3", linewidth=1, linestyle="--")
-        self.ax_.set(xlim=(0, 1), yticks=places, title=self.grouping.column, xlabel="share of positives labelled")
-        names = [group.name if len(group.name) <= _LONGEST else f"{group.name[:_LONGEST]}…" for group in groups]
-        self.ax_.set_yticklabels([f"{name} ({group.rows:,})" for name, group in zip(names, groups, strict=True)])
+        ratios = np.array([share.ratio for share in groups])
+        ends = np.array([[share.ratio_low, share.ratio_high] for share in groups]).reshape(-1, 2).T
+        self.ax_.errorbar(ratios, places, xerr=np.abs(ends - ratios), fmt="o", color=_LABELLED, capsize=3)
+        self.ax_.axvline(1.0, color="0.3", linewidth=1, linestyle="--")
+        self.ax_.set(yticks=places, title=self.comparison.column, xlabel="labelled, compared with all positives (1)")
+        self.ax_.set_xlim(left=0.0)
+        names = [share.group.name for share in groups]
+        names = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names]
+        self.ax_.set_yticklabels([f"{name} ({each.group.rows:,})" for name, each in zip(names, groups, strict=True)])
         return self
 
 

@@ -173,8 +173,8 @@ def _sureness(quoted: Headline) -> list[str]:
     )
     return [
         width,
-        f"{quoted.labelled:,} rows are labelled, {quoted.frequency} of the positives; {quoted.hidden} positives have no "
-        "label.",
+        f"{quoted.labelled:,} rows are labelled, {quoted.frequency} of the positives; {quoted.hidden} positives have "
+        "no label.",
         "It rests on assumptions that labels alone cannot prove.",
     ]
 

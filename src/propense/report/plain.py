@@ -15,28 +15,28 @@ PLAIN = {
     "them; other columns may say more.",
     "stray_labels": "Some labelled rows look very unlike the others. Their labels may be wrong, or something that "
     "describes them is missing from the table. Check them.",
-    "collinear": "The rows most likely to be positive are also the ones whose label is easiest or hardest to get, so that"
-    " the two can hardly be separated. The number of positives is uncertain.",
+    "collinear": "The rows most likely to be positive are also the ones whose label is easiest or hardest to get, so "
+    "that the two can hardly be separated. The number of positives is uncertain.",
     "swapped": "Being positive and being labelled may be swapped: the labels alone do not show which is which. Ask "
     "somebody who knows the subject whether the rows at the top of the list make sense.",
     "at_boundary": "Much of the estimate rests on rows that are labelled almost never or almost always. It is "
     "extrapolated, and less reliable than its numbers look.",
-    "all_labelled": "Almost no hidden positives were found, which is what one would see if there were none, and also if "
-    "the method failed. Compare with another method.",
+    "all_labelled": "Almost no hidden positives were found, which is what one would see if there were none, and also "
+    "if the method failed. Compare with another method.",
     "all_positive": "Almost every row came out as positive: the data do not determine how many are.",
     "memorised": "The model has probably memorised the labels instead of learning from them.",
     "all_likely": "The share of positives is probably too high: positives and negatives overlap too much here.",
     "starts_disagree": "The data do not determine the answer: other answers explain the labels just as well.",
-    "readings_differ": "The labels do not determine how many rows are positive. Rely on the order of the rows more than "
-    "on the number.",
-    "halves_disagree": "There is too little data for a stable answer: two halves of the rows give different ones. Label "
-    "more rows, or use fewer columns.",
+    "readings_differ": "The labels do not determine how many rows are positive. Rely on the order of the rows more "
+    "than on the number.",
+    "halves_disagree": "There is too little data for a stable answer: two halves of the rows give different ones. "
+    "Label more rows, or use fewer columns.",
     "few_rows": "There are few rows, so that little can be learned from them. More rows would help most.",
     "falling_curve": "What was learned from some rows does not hold for others. Use other columns, or label more rows.",
     "one_source": "There is only one source of labels, so that the number of positives rests on the shape of curves "
     "alone.",
-    "no_overlap": "No row is labelled by two sources, so that the number of positives is not determined. Link the sources"
-    " to the same rows.",
+    "no_overlap": "No row is labelled by two sources, so that the number of positives is not determined. Link the "
+    "sources to the same rows.",
     "few_overlaps": "Few rows are labelled by two sources, and the number of positives rests on them. It is uncertain.",
 }
 _STOPPED = "The computation stopped before its numbers had settled; they may still move."

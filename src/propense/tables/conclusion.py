@@ -54,7 +54,7 @@ class Conclusion:
     pattern : str
         How labelling seems to work, as one or two sentences; empty if nothing may be said.
     test : str
-        The test of labels at random in numbers, in line with the pattern; empty if it was not run or does not count.
+        The test of labels at random in numbers, which the pattern takes into account; empty if it was not run.
     groups : str
         What may be said of groups, as one or two sentences.
     differing : tuple of GroupComparison
@@ -100,10 +100,9 @@ def conclude(found: TableFit) -> Conclusion:
         pattern = {True: _CONFIRMED, False: _UNCONFIRMED, None: ""}[rejected]
     else:
         pattern = _pattern(found, rejected, bool(differing))
-    counts = scar is not None and not little and not weak
     return Conclusion(
         pattern=pattern,
-        test=_in_numbers(scar) if counts and scar is not None else "",
+        test="" if scar is None else _in_numbers(scar),
         groups=_of_groups(found, compared, differing, rejected),
         differing=differing,
         compared=compared,
