@@ -33,6 +33,7 @@ def test_rows_are_scored_by_fits_to_the_other_folds(written, positive):
     np.testing.assert_allclose(found, by_hand(SAREM, S), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_missing_labels_groups_weights_and_pipelines():
     gaps = np.where(S, 1.0, np.nan)
     np.testing.assert_allclose(cross_val_hidden(SAREM(), X, gaps), by_hand(SAREM, gaps), rtol=1e-9)

@@ -154,6 +154,7 @@ def test_features_may_live_elsewhere(data, result, kind):
         np.testing.assert_allclose(getattr(found, name), getattr(result, name), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_pipeline_is_its_last_step(data):
     """Fitted or not: the steps before it are fitted as the pipeline would fit them."""
     scaled = StandardScaler().fit_transform(data.X)

@@ -183,6 +183,7 @@ def test_a_threshold_is_tuned_by_labels_and_propensities(name):
     assert tuned.best_threshold_ == best_threshold(SAREM(), score, HALVES, THRESHOLDS)
 
 
+@pytest.mark.slow
 def test_a_threshold_is_tuned_without_routing_by_lee_and_liu():
     for labels in (DATA.labelled, np.where(DATA.labelled, "positive", "unlabelled")):
         tuned = TunedThresholdClassifierCV(
