@@ -1,9 +1,13 @@
 """Tables on disk: the cells are read as they are, and errors name the place."""
 
+import bz2
 import contextlib
 import gzip
+import io
+import lzma
 import time
 import tracemalloc
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +28,37 @@ def test_csv_cells_are_read_as_text(tmp_path):
     assert read(tmp_path, "b.csv", '﻿a;"b c"\r\n1,5;"x\ny"\r\n'.encode()) == {"a": ["1,5"], "b c": ["x\ny"]}
     assert read(tmp_path, "c.tsv", b"a\tb\n1\t2\n") == {"a": ["1"], "b": ["2"]}
     assert read(tmp_path, "d.csv.gz", gzip.compress(b"a,b\n1,2\n")) == {"a": ["1"], "b": ["2"]}
+
+
+def test_compressed_text_is_read_as_what_it_holds(tmp_path):
+    text = "a,b\n1,é\n".encode()
+    for suffix, data in {"bz2": bz2.compress(text), "xz": lzma.compress(text), "gz": gzip.compress(text)}.items():
+        assert read(tmp_path, f"t.csv.{suffix}", data) == {"a": ["1"], "b": ["é"]}
+
+    def zipped(**members):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        return out.getvalue()
+
+    assert read(tmp_path, "t.csv.zip", zipped(t=text, **{"__MACOSX/t": b"x", "folder/": b""})) == {
+        "a": ["1"],
+        "b": ["é"],
+    }
+    with pytest.raises(
+        InvalidTable, match=r"t\.csv\.zip must hold one file, but holds 2: 't', 'u'\. Take the table out"
+    ):
+        read(tmp_path, "t.csv.zip", zipped(t=text, u=text))
+    with pytest.raises(InvalidTable, match=r"t\.csv\.zip: the name of a file to write must end with \.csv"):
+        TableWriter(tmp_path / "t.csv.zip")
+
+
+@pytest.mark.parametrize("suffix", ["bz2", "xz", "zip"])
+def test_a_damaged_archive_is_one_error(tmp_path, suffix):
+    with pytest.raises(InvalidTable, match=rf"t\.csv\.{suffix} cannot be read as csv: .") as caught:
+        read(tmp_path, f"t.csv.{suffix}", b"\xfd7zXZ\0 not really")
+    assert "\n" not in str(caught.value)
 
 
 def test_first_lines_as_spreadsheets_write_them(tmp_path):

@@ -13,7 +13,7 @@ from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Shee
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
 from propense.cli._prior import read_prior
-from propense.cli._streams import STANDARD, open_table, said_of, standard_output
+from propense.cli._streams import STANDARD, name_of, open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _write_fit(
     if model is not None:
         from propense.model_files import save
 
-        about = {"table": table.name, "rows": found.counts.rows}
+        about = {"table": name_of(table), "rows": found.counts.rows}
         if found.scar is not None:
             about |= {"scar_p_value": found.scar.p_value}
         save(found.model, model, about=about)
@@ -244,7 +244,7 @@ def _write_fit(
         from propense.report import gather_fit, render
 
         files = None if table.is_dir() or table == STANDARD else (str(table), model)
-        render(gather_fit(found, table.name, files=files, decimal=decimal)).write(report)
+        render(gather_fit(found, name_of(table), files=files, decimal=decimal)).write(report)
         words.append(f"Wrote the report {report}.")
     return words
 
