@@ -12,6 +12,8 @@ import zipfile
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from propense.errors import InvalidTable
@@ -240,3 +242,32 @@ def test_what_is_written_is_read_again(tmp_path, name):
     back = TableFile(tmp_path / name).read().to_pydict()
     assert back["a"] == 2 * table.column("a").to_pylist()
     assert [float(cell) for cell in back["b"]] == 2 * table.column("b").to_pylist()
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
+    ["=1", "_x0041_", " a ", "#N/A", "\r\n"]
+)
+NUMBERS = st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**14), 10**14).map(float)
+
+
+@pytest.mark.slow
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(TEXTS, NUMBERS, st.none() | st.booleans()), min_size=1, max_size=5))
+@pytest.mark.parametrize("name", ["t.jsonl", "t.xlsx", "t.parquet"])
+def test_every_cell_comes_back_from_formats_with_types(tmp_path, name, rows):
+    texts, numbers, truths = map(list, zip(*rows, strict=True))
+    # Empty texts are empty cells of a sheet; one cell keeps each column and its type.
+    table = pa.table(
+        {"text": ["x", *texts], "number": [0.5, *numbers], "truth": [True, *truths], "row": range(len(rows) + 1)}
+    )
+    with TableWriter(tmp_path / name) as writer:
+        writer.write(table)
+    back = TableFile(tmp_path / name).read()
+    expected = table.to_pydict()
+    if name == "t.xlsx":
+        expected["text"] = [text or None for text in expected["text"]]
+    # openpyxl writes sixteen digits of a number.
+    found, true = (np.array(cells, dtype=float) for cells in (back.column("number").to_pylist(), expected["number"]))
+    np.testing.assert_allclose(found, true, rtol=1e-14)
+    assert back.drop(["number"]).to_pydict() == {key: cells for key, cells in expected.items() if key != "number"}
+    assert back.schema.types[:3] == table.schema.types[:3]
