@@ -237,6 +237,10 @@ def test_a_list_that_could_not_be_written_is_refused_before_the_fit(tmp_path):
             check_list(PUClassifier, ["age", name], tmp_path / "l.csv", "t")
     with pytest.raises(InvalidTable, match=r"l\.xls"):
         check_list(PUClassifier, ["age"], tmp_path / "l.xls", "t")
+    with pytest.raises(InvalidTable, match=r"l\.xlsx: a sheet holds 1,048,576 rows, the names included"):
+        check_list(PUClassifier, ["age"], tmp_path / "l.xlsx", "t", top=2_000_000)
+    with pytest.raises(InvalidTable, match=r"l\.xlsx: a sheet holds 16,384 columns, and the table has 20,004"):
+        check_list(PUClassifier, [f"x{i}" for i in range(20_000)], tmp_path / "l.xlsx", "t")
 
 
 def test_no_fewer_than_none_and_no_more_than_all_rows_are_promised():

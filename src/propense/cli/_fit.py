@@ -24,7 +24,7 @@ from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Shee
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
 from propense.cli._prior import read_prior
-from propense.cli._streams import STANDARD, open_table, said_of, standard_output
+from propense.cli._streams import STANDARD, name_of, open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -339,7 +339,7 @@ def _write_fit(
 
         # Models are passed on: they say how, and not in which folders.
         kept = {name: value for name, value in given.items() if not isinstance(value, Path)}
-        about = {"table": table.name, "rows": found.counts.rows}
+        about = {"table": name_of(table), "rows": found.counts.rows}
         about |= {"configuration": write_toml("fit", {"table": table.name, **kept})}
         if found.scar is not None:
             about |= {"scar_p_value": found.scar.p_value}
@@ -350,7 +350,7 @@ def _write_fit(
 
         files = None if table.is_dir() or table == STANDARD else (str(table), model)
         repeat = "" if table == STANDARD else write_toml("fit", given)
-        render(gather_fit(found, table.name, files=files, decimal=decimal, configuration=repeat)).write(report)
+        render(gather_fit(found, name_of(table), files=files, decimal=decimal, configuration=repeat)).write(report)
         words.append(f"Wrote the report {report}.")
     return words
 

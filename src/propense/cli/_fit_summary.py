@@ -8,7 +8,7 @@ from rich.text import Text
 
 from propense.cli._console import Console
 from propense.cli._printing import harmless, say
-from propense.cli._streams import STANDARD
+from propense.cli._streams import STANDARD, name_of
 from propense.tables import (
     GroupComparison,
     GroupShare,
@@ -47,8 +47,7 @@ def show_fit(
     """Print the columns, the estimates, under-labelled groups, what was learned, what the list promises, and notes."""
     console = Console()
     label = "" if found.model is None else f" ({found.model.label})"
-    name = "standard input" if table == STANDARD else table.name
-    say(f"{name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
+    say(f"{name_of(table)}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
     for kind, words in _KINDS.items():
         names = [in_words(column) for column in found.schema.columns if column.kind == kind]
         if names:

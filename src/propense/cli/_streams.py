@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from propense.tables import TableFile
     from propense.tables.spelling import Spelling
 
-__all__ = ["STANDARD", "open_table", "said_of", "standard_output"]
+__all__ = ["STANDARD", "name_of", "open_table", "said_of", "standard_output"]
 
 STANDARD = Path("-")
 _INPUT = "standard input"
@@ -55,6 +55,11 @@ def open_table(
     # The rows are read when they are needed, and the file goes when nobody needs it any more.
     weakref.finalize(source, shutil.rmtree, folder, True)
     return source
+
+
+def name_of(table: Path) -> str:
+    """What a table is called."""
+    return _INPUT if table == STANDARD else table.name
 
 
 def said_of(source: Any) -> list[str]:

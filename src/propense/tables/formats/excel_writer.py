@@ -18,8 +18,8 @@ TITLE = "table"
 _ROWS, _COLUMNS, _SIGNS = 1_048_576, 16_384, 32_767
 # Whole numbers beyond lose digits in a spreadsheet.
 _LARGEST = 10**15
-# What XML does not have is written as Excel writes it; a text that looks so already, too.
-_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+# What XML does not have or would change is written as Excel writes it; a text that looks so already, too.
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 # A number as a person or a program writes it, not a code such as 007.
 _NUMBER = re.compile(r"[-+]?(0|[1-9]\d{0,14})(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+")
 
