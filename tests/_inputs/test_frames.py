@@ -564,6 +564,13 @@ def test_dates_of_every_usual_form_are_read_and_the_form_is_kept(library, words)
     np.testing.assert_array_equal(encode_frame(estimator._columns, AS_TEXT[library](words[1:]))[:, 0], [18659])
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_times_of_day_are_days_since_midnight(library):
+    cells = [dt.time(12), None, dt.time(6, 0, 0)] * 5
+    _, sample = read(LIBRARIES[library]({"x": cells}), np.arange(15) % 2 == 0)
+    np.testing.assert_array_equal(sample.design.features[:3, 0], [0.5, np.nan, 0.25])
+
+
 def test_dates_that_may_have_their_day_or_their_month_first_are_refused():
     with pytest.raises(InvalidFeatures, match="'01/02/2020' may have its day or its month first"):
         read(pd.DataFrame({"when": ["01/02/2020", "03/04/2020"] * 10}), np.arange(20) % 2 == 0)

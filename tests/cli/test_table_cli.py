@@ -487,7 +487,7 @@ def malformed_tables(draw):
         lines[row] = b",".join([cells[0], draw(st.sampled_from([b"inf", b"-inf", b"1e300"])), *cells[2:]])
         return lines, ["column 'age'", f"row {row}", "too large"]
     lines[1:] = [
-        b",".join([*line.split(b",")[:1], b"02.01.20%d" % (i % 90 + 10), *line.split(b",")[2:]])
+        b",".join([*line.split(b",")[:1], b"02.01.%d" % (i % 90 + 10), *line.split(b",")[2:]])
         for i, line in enumerate(lines[1:])
     ]
     return lines, ["column 'age'", "dates", "--drop"]

@@ -1,5 +1,6 @@
 """Rows to score that are spread otherwise than the rows of fit are said to be, and others are not."""
 
+import copy
 import re
 from dataclasses import replace
 
@@ -12,9 +13,10 @@ import propense
 from clinic import make_clinic
 from propense.errors import ModelFileError
 from propense.model_files.codec import build_model, describe_model
-from propense.tables import Schema, TableFile, fit_table, score_file
+from propense.tables import Drift, MovedColumn, Schema, TableFile, fit_table, score_file
 from propense.tables.drift import DriftWatch, summarise_columns
 from propense.tables.schema import Column
+from propense.tables.scoring import _promise
 
 OPTIONS = {"id": "patient", "method": "pglin", "scar_test": False}
 
@@ -52,6 +54,15 @@ def test_rows_that_moved_are_said_and_no_number_is_promised(clinic, model, tmp_p
     ]
     true = [np.mean(np.array(each.column("age")) > above) for each in (moved, clinic)]
     np.testing.assert_allclose(said, true, atol=0.0051)
+
+
+def test_no_number_is_promised_after_an_audit_either(model):
+    # Sums of five numbers and of the slopes of the correction.
+    moved = Drift(300, (MovedColumn("age", 0.6, "…"),))
+    corrected = replace(model, estimator=copy.copy(model.estimator))
+    corrected.estimator.audit_ = True
+    promise = _promise(corrected, np.ones(8), 0, moved)
+    assert promise.unpromised == "they differ much from the rows of the fit in 'age'"
 
 
 def test_batches_count_as_one_table(model, tmp_path):

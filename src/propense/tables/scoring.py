@@ -217,7 +217,7 @@ def _add_up(facts: NDArray[np.float64]) -> NDArray[np.float64]:
 def _promise(model: TableModel, sums: NDArray[np.float64], used: int, drift: Drift) -> Promise:
     """What the rows that were added up promise; `used` of them have scores that are too certain."""
     if drift.much:
-        return Promise.of(sums, drift.reason)
+        return Promise.of(sums[:5], drift.reason)
     audit = getattr(model.estimator, "audit_", None)
     if audit is not None:
         # Its chances agree with verdicts on such rows.
