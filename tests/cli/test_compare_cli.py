@@ -7,7 +7,7 @@ import re
 import pytest
 from pyarrow import csv
 
-from browser import asked_of_the_network
+from browser import SIZES, asked_of_the_network, needs_browser, seen_in_browser
 from clinic import make_clinic
 from command import call
 from propense.tables import TableFile, compare_table
@@ -55,10 +55,20 @@ def test_the_page_and_the_figure_are_written_and_repeatable(folder):
     assert "What each method assumes" in page
     assert asked_of_the_network(page) == []
     assert "<svg" in (folder / "c.svg").read_text(encoding="utf-8")
-    (toml,) = re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)
+    (toml,) = re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)
     (folder / "compare.toml").write_text(html.unescape(toml))
     again = call("compare", "--config", "compare.toml", cwd=folder)
     assert again.stdout == ended.stdout
+
+
+@needs_browser
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_fits_into_a_window(folder, tmp_path, size):
+    assert call("compare", *ASKED, "--report", "w.html", cwd=folder).returncode == 0
+    page = (folder / "w.html").read_text(encoding="utf-8")
+    seen = seen_in_browser(page, tmp_path, size, "return {tables: document.querySelectorAll('table').length};")
+    assert seen == {"problems": [], "wide": False, "tables": 4}
 
 
 def test_nothing_that_a_name_holds_acts_on_the_page(tmp_path):

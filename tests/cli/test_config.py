@@ -105,7 +105,7 @@ def test_the_configuration_that_a_fit_prints_repeats_it_to_the_bit(folder):
     more = "--set", "ridge=1.5", "--list", "a.csv", "--report", "r.html", "--model", "m.propense", "--no-scar-test"
     first = json.loads(call("fit", "t.csv", *asked, *more, "--json", cwd=folder).stdout)
     page = (folder / "r.html").read_text(encoding="utf-8")
-    (printed,) = re.findall(r"<pre>(# propense fit.*?)</pre>", page, re.DOTALL)
+    (printed,) = re.findall(r"<pre[^>]*>(# propense fit.*?)</pre>", page, re.DOTALL)
     assert html.unescape(printed) == first["configuration"]
     before = {name: (folder / name).read_bytes() for name in ("a.csv",)}
     again = json.loads(fit(folder, first["configuration"], "--json").stdout)

@@ -40,7 +40,12 @@ def gather_comparison(found: Comparison, title: str, configuration: str = "") ->
     """
     return ComparisonReport(
         title=title,
-        meaning=describe_comparison(found),
+        meaning=[
+            # The page has a section of assumptions.
+            line.replace(" What they assume:", " What they assume is said below.")
+            for line in describe_comparison(found)
+            if not line.startswith("- ")
+        ],
         figure=to_svg("Estimates and lists", ComparisonDisplay(found)),
         summary=found.summary(),
         matrices=[found.matrix(name) for name in ("overlap", "agreement", "correlation")],

@@ -49,9 +49,9 @@ def _about(found: Comparison) -> list[str]:
         else f"{found.labelled:,} of {found.rows:,} rows are labelled ({share:.1%}), so at least as many are positive."
     ]
     if found.rows < found.rows_of_table:
-        lines.append(
+        lines[0] = (
             f"The methods were compared on {found.rows:,} rows drawn at random from the {found.rows_of_table:,} of the "
-            "table."
+            f"table. {lines[0]}"
         )
     return lines
 
@@ -146,7 +146,9 @@ def _doubts(found: Comparison) -> list[str]:
 
 def _first(message: str) -> str:
     """What is wrong, without the numbers that show it and what to do: a fit of this method says those."""
-    return f"{re.split(r'[:.] ', message)[0].rstrip('.')}."
+    first = re.split(r"[:.] ", message)[0].rstrip(".")
+    # Without names of Python, such as (prior_).
+    return re.sub(r" \(\w+_\)", "", first) + "."
 
 
 def _failures(found: Comparison) -> list[str]:
