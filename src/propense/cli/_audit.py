@@ -70,7 +70,6 @@ def draw(
     write_audit(drawn, source, out, decimal=decimal, defuse=defuse)
     if json:
         print_json("audit draw", {"rows": drawn.num_rows, "asked": size, "seed": seed, "files": {"out": out}})
-        return
     if fitted.id is None:
         say("Note: The model has no id, so the column row has the numbers of the rows. Keep the table in this order.")
     if drawn.num_rows < size:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from propense.cli._completion import complete_methods
-from propense.cli._json import note
+from propense.cli._printing import say
 from propense.errors import InvalidOption
 
 __all__ = ["Decimal", "Defuse", "Method", "ModelFile", "Table", "load_model", "split_names"]
@@ -41,7 +41,7 @@ def load_model(path: Path) -> Any:
         warnings.simplefilter("always")
         model = load(path)
     for each in caught:
-        note(f"Note: {each.message}")
+        say(f"Note: {each.message}")
     if not isinstance(model, TableModel):
         raise InvalidOption(
             f"{path} holds a {type(model).__name__}, not a model of a table. Use a file written by propense fit."

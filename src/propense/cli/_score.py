@@ -57,8 +57,8 @@ def score(
     if json:
         from propense.cli._results import score_result
 
+        # What it means is said below, on standard error.
         print_json("score", score_result(done, fitted, out))
-        return
     say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
     for name in fitted.label.columns:
         if name not in source.columns:
