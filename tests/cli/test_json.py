@@ -88,10 +88,18 @@ def test_scores_audits_and_models_are_objects(folder):
     assert bound["command"] == "bounds"
 
 
+def test_notes_on_scores_go_to_standard_error(folder):
+    call("fit", "t.csv", *FIT, "--model", "o.propense", "--no-scar-test", cwd=folder)
+    csv.write_csv(make_clinic()[0].drop_columns(["reported"]), folder / "u.csv")
+    ended = call("score", "u.csv", "--model", "o.propense", "--out", "s.csv", "--json", cwd=folder)
+    assert read(ended)["labelled"] == 0
+    assert "The table has no column 'reported'" in ended.stderr
+
+
 def test_lists_are_objects(folder):
     methods = read(call("methods", "--json"))["methods"]
     assert {"pu", "jerm", "naive"} <= {each["name"] for each in methods}
-    assert all(each["assumes"] for each in methods)
+    assert all(each["assumes"] for each in methods if "." not in each["name"])
     (one,) = read(call("methods", "jerm", "--json"))["methods"]
     assert one["class"] == "JERM"
     sets = read(call("datasets", "list", "--json", PROPENSE_DATA=str(folder)))

@@ -8,7 +8,7 @@ import typer
 
 from propense.cli._audit_summary import as_result, corrected_in_words
 from propense.cli._flags import with_flags
-from propense.cli._json import Json, note, print_json
+from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import (
     Decimal,
@@ -91,10 +91,9 @@ def draw(
         sign.points(rows, fitted.schema.names)
         numbers = [column.name for column in fitted.schema.columns if column.kind == "number"]
         write_audit(drawn, source, path, decimal=sign.sign, defuse=defuse, numbers=numbers)
-        note(*said_of(source))
+        say(*said_of(source))
         if json:
             print_json("audit draw", {"rows": drawn.num_rows, "asked": size, "seed": seed, "files": {"out": out}})
-            return
         if fitted.id is None:
             words = "so the column row has the numbers of the rows. Keep the table in this order."
             say(f"Note: The model has no id, {words}")

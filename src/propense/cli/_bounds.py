@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from propense.cli._json import Json, note, print_json
+from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import Decimal, Encoding, Format, Method, ModelFile, Sheet, Table, load_model
 from propense.cli._printing import say
@@ -95,7 +95,7 @@ def bounds(
     fitted = load_model(model)
     source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
     found = bound_table(fitted, source.read(), group=group, where=source.where, decimal=decimal, **given)
-    note(*said_of(source))
+    say(*said_of(source))
     if json:
         print_json("bounds", _as_result(found))
     else:

@@ -50,14 +50,16 @@ Config = Annotated[
 
 def configuration(context: typer.Context) -> dict[str, Any]:
     """The options of this call by the names that a file has for them, those with their default value left out."""
-    found = {}
+    found: dict[str, Any] = {}
+    kinds = _kinds(context.command)
     for each in context.command.params:
         source = context.get_parameter_source(str(each.name))
         if each.name in _NOT_OPTIONS or source is None or source.name == "DEFAULT":
             continue
         value = context.params.get(str(each.name))
         if value is not None and value != []:
-            found[_keys(each)[0]] = value
+            # typer before 0.29 has not made paths of them yet.
+            found[_keys(each)[0]] = Path(value) if kinds.get(str(each.name)) is Path else value
     return found
 
 
@@ -106,6 +108,7 @@ def _meant(key: str, known: dict[str, Any]) -> str:
 def _converted(value: Any, option: Any, kinds: dict[str, type], path: Path, key: str) -> Any:
     """A value as the command line would give it; an error if it is of another type."""
     kind = kinds.get(str(option.name), str)
+    kind = str if kind is Path else kind
     if value == [] or value == {}:
         raise InvalidOption(f"{path}: {key} = {value!r} names nothing. Leave it out.")
     if option.name == "settings" and isinstance(value, dict):
@@ -130,11 +133,11 @@ def _converted(value: Any, option: Any, kinds: dict[str, type], path: Path, key:
 
 
 def _kinds(command: Any) -> dict[str, type]:
-    """What each parameter of a command is: bool, int, float, or text, as paths are too."""
+    """What each parameter of a command is: bool, int, float, Path or str."""
     found: dict[str, type] = {}
     for name, hint in get_type_hints(inspect.unwrap(command.callback)).items():
         inner = {each for part in (get_args(hint) or (hint,)) for each in (get_args(part) or (part,))}
-        found[name] = next((kind for kind in (bool, int, float) if kind in inner), str)
+        found[name] = next((kind for kind in (bool, int, float, Path) if kind in inner), str)
     return found
 
 

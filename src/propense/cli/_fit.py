@@ -18,7 +18,7 @@ from propense.cli._capacity import (
 from propense.cli._completion import complete_columns, complete_methods
 from propense.cli._config import Config, configuration
 from propense.cli._flags import with_flags
-from propense.cli._json import Json, note, print_json
+from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet, split_names
 from propense.cli._outputs import keep_apart
@@ -278,7 +278,7 @@ def fit(
         if json:
             from propense.cli._results import fit_result
 
-            note(*said_of(source))
+            say(*said_of(source))
             files = {"list": review, "model": model, "report": report}
             more = {"capacity": told, "files": files, "configuration": write_toml("fit", given)}
             print_json("fit", {**fit_result(found, table, listed), **more})

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -10,28 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from propense.cli._printing import harmless, say
+from propense.cli._printing import json_wanted
 
-__all__ = ["Json", "json_wanted", "note", "plain", "print_error", "print_json"]
+__all__ = ["Json", "plain", "print_error", "print_json"]
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on standard output; messages go to standard error.")
 ]
-
-
-def json_wanted() -> bool:
-    """Whether the command was called with --json. Known also where its arguments could not be read."""
-    given = sys.argv[1:]
-    return "--json" in (given[: given.index("--")] if "--" in given else given)
-
-
-def note(*lines: str) -> None:
-    """Print lines next to the result: on standard error if the result is JSON."""
-    if not json_wanted():
-        say(*lines)
-        return
-    for line in lines:
-        print(harmless(line), file=sys.stderr)
 
 
 def print_json(command: str, result: Mapping[str, Any]) -> None:

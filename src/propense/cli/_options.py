@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from propense.cli._completion import complete_methods
-from propense.cli._json import note
+from propense.cli._printing import say
 from propense.errors import InvalidOption
 
 __all__ = [
@@ -68,7 +68,7 @@ Method = Annotated[
 ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
 
 
-def load_model(path: Path, notes: Callable[[str], None] = note) -> Any:
+def load_model(path: Path, notes: Callable[[str], None] = say) -> Any:
     """The model of a table in a file; notes on it are printed."""
     from propense.model_files import load
     from propense.tables import TableModel

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from propense.cli._json import Json, note, print_json
+from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Method, ModelFile, Sheet, Table, load_model
 from propense.cli._outputs import keep_apart
@@ -41,14 +41,13 @@ def score(
     source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
     keep_apart([table, model], {"--out": out})
     with standard_output(out, source, format) as path:
-        note(*notes)
+        say(*notes)
         done = _score(fitted, source, path, top=top, decimal=decimal, defuse=defuse)
         if json:
             from propense.cli._results import score_result
 
-            note(*said_of(source))
+            # What it means is said below, on standard error.
             print_json("score", score_result(done, fitted, out))
-            return
         _show(fitted, source, done, top)
         say(f"Wrote {'standard output' if str(out) == '-' else out} ({done.rows / done.seconds:,.0f} rows per second).")
 

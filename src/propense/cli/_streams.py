@@ -12,7 +12,7 @@ from lzma import LZMADecompressor, LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from propense.cli._json import json_wanted
+from propense.cli._printing import json_wanted
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
