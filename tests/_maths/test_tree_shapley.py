@@ -79,3 +79,9 @@ def test_a_tree_without_splits_and_many_columns_add_nothing(rng):
     assert base == 5.0
     assert (value == 5.0).all()
     assert not shares.any()
+
+
+def test_nodes_that_are_not_trees_have_an_end():
+    ring = tuple(np.array(each) for each in ([1, 0], [1, 0], [0, 0], [10.0, 5.0], [0.0, 1.0]))
+    with pytest.raises(ValueError, match="not trees"):
+        forest_shapley(join_trees([ring]), lambda nodes: np.ones((len(nodes), 3), dtype=bool), 3, 2)

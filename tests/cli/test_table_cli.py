@@ -435,7 +435,8 @@ def test_formulas_are_defused_if_asked_for(folder, tmp_path, clinic):
         assert call(*scoring, "--out", tmp_path / "plain.csv", *top).returncode == 0
         assert call(*scoring, "--out", tmp_path / "safe.csv", "--defuse", *top).returncode == 0
         plain, safe = (TableFile(tmp_path / f"{name}.csv").read() for name in ("plain", "safe"))
-        assert safe.column_names == [*table.column_names[:-1], "'=note", "posterior", "propensity", "hidden"]
+        scores = ["posterior", "propensity", "hidden", *(["why"] if top else [])]
+        assert safe.column_names == [*table.column_names[:-1], "'=note", *scores]
         written = {"=1+1": "'=1+1", "+x": "'+x", "-2+3": "'-2+3", "@sum": "'@sum", "\ta": "'\ta"}
         assert safe["'=note"].to_pylist() == [written.get(cell, cell) for cell in plain["=note"].to_pylist()]
         assert safe.drop(["'=note"]).equals(plain.drop(["=note"]))

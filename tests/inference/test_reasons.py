@@ -24,10 +24,11 @@ from propense._maths.shapley import Part, carry
 from propense._steps.corrected import Audited
 from propense._steps.predictors import ClassifierPredictor
 from propense._steps.small_trees import Tree, as_tables
-from propense.errors import InvalidInput
+from propense.errors import InvalidInput, ModelFileError
 from propense.estimators._corrected import with_audit
 from propense.inference._forests import tree_part
 from propense.inference._parts import Explained, part_of
+from propense.model_files.codec import build_model, describe_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -221,6 +222,28 @@ def test_a_saved_model_gives_the_same_reasons(curved, tmp_path):
         # A file of 0.1.0 has no mean row: that of X takes its place.
         loaded._mean = None
         assert_adds_up(loaded, frame, rows=range(5))
+
+
+def test_a_mean_row_in_a_file_that_does_not_fit_is_refused(problem):
+    X, s = problem
+    for wrong in (np.zeros(2), np.array([0.0, np.nan, 1.0]), "no"):
+        description = describe_model(JERM().fit(X, s))
+        places = [each for each in _tables(description) if "mean" in each]
+        assert len(places) == 1
+        places[0]["mean"] = wrong
+        with pytest.raises(ModelFileError, match="mean"):
+            build_model(description)
+
+
+def _tables(value):
+    """Every dict inside a description."""
+    if isinstance(value, dict):
+        yield value
+        for each in value.values():
+            yield from _tables(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _tables(each)
 
 
 def test_rows_that_are_not_there_are_refused(problem):

@@ -11,7 +11,7 @@ from pyarrow import csv
 from clinic import make_clinic
 from propense import JERM, PUClassifier, reasons
 from propense.datasets import make_double_logistic
-from propense.errors import InvalidTable
+from propense.errors import InvalidInput, InvalidTable
 from propense.tables import (
     RowReasons,
     TableFile,
@@ -116,6 +116,12 @@ def test_a_list_of_new_rows_says_why_too(table, found, tmp_path):
         assert [each.split(" (usually")[0] for each in words.raising] == [
             each for each in why.split("; unlabelled")[0].removeprefix("positive: ").split(", ") if each
         ] or '"' in why
+    plain = table_with_points(table)
+    for own, words in zip(row_reasons(model, rows, plain), row_reasons(found, rows, plain), strict=True):
+        assert own.raising == tuple(each.split(" (usually")[0] for each in words.raising)
+        assert own.hiding == words.hiding
+    with pytest.raises(InvalidInput, match="needs the table of the rows"):
+        row_reasons(model, rows)
     score_file(model, source, tmp_path / "all.csv", decimal=",")
     assert "why" not in TableFile(tmp_path / "all.csv").columns
     csv.write_csv(table.append_column("why", pa.array([""] * 800)), tmp_path / "w.csv")

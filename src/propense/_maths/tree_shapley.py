@@ -137,13 +137,17 @@ class _Ways:
         splits = forest.left[nodes] >= 0
         at = np.flatnonzero(np.isin(nodes, forest.roots))
         columns, reach = np.full((size, 1), -1, dtype=np.intp), np.ones((size, 1))
-        count, weight, levels = np.zeros(size, dtype=np.intp), np.ones(size), []
+        count, weight, levels, seen = np.zeros(size, dtype=np.intp), np.ones(size), [], len(at)
         while True:
             parents = np.repeat(at[splits[at]], 2)
             if not len(parents):
                 break
             is_left = np.arange(len(parents)) % 2 == 0
             at = np.where(is_left, left[parents], right[parents])
+            seen += len(at)
+            if seen > size:
+                # A file may hold anything: ways that meet again have no end.
+                raise ValueError("These nodes are not trees.")
             covers = forest.cover[nodes[parents]]
             ratio = np.divide(forest.cover[nodes[at]], covers, out=np.full(len(at), 0.5), where=covers > 0.0)
             column = forest.column[nodes[parents]]

@@ -28,14 +28,15 @@ def tree_part(classifier: Any, rows: NDArray[np.floating], log_odds: Vector) -> 
     add to the chance.
     """
     kind = type(classifier)
-    if kind is HistGradientBoostingClassifier:
-        found = _boosted(classifier, rows)
-        part = None if found is None else carry(_within, found)
-    elif kind in _FORESTS or kind in _TREES:
-        found = _averaged(classifier, rows)
-        part = None if found is None else carry(_log_odds, found)
-    else:
+    if kind is not HistGradientBoostingClassifier and kind not in (*_FORESTS, *_TREES):
         return None
+    boosted = kind is HistGradientBoostingClassifier
+    try:
+        found = _boosted(classifier, rows) if boosted else _averaged(classifier, rows)
+    except (ValueError, IndexError):
+        # Trees from a file may be no trees.
+        return None
+    part = None if found is None else carry(_within if boosted else _log_odds, found)
     # The trees are read where scikit-learn keeps them: had that changed, their sum would be another one.
     if part is None or np.abs(part.value - log_odds).max(initial=0.0) > _ROUNDING * (1.0 + np.abs(log_odds)).max():
         return None
@@ -159,10 +160,11 @@ def _split(forest: Forest, goes_left: Any, shape: tuple[int, int]) -> tuple[floa
 
 
 def _deepest(forest: Forest) -> int:
-    """The length of the longest way to a leaf."""
+    """The length of the longest way to a leaf, as far as it matters."""
     at, depth = forest.roots, 0
-    while True:
+    while depth <= MOST_COLUMNS:
         at = at[forest.left[at] >= 0]
         if not len(at):
-            return depth
-        at, depth = np.concatenate([forest.left[at], forest.right[at]]), depth + 1
+            break
+        at, depth = np.unique(np.concatenate([forest.left[at], forest.right[at]])), depth + 1
+    return depth

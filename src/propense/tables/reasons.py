@@ -16,7 +16,8 @@ from propense.errors import InvalidInput, InvalidOption
 from propense.estimators._base import BasePUClassifier
 from propense.inference._parts import by_column
 from propense.inference._reasons import Reasons, reasons_of
-from propense.tables.cells import plain_text
+from propense.tables.cells import plain_text, take_rows
+from propense.tables.files import need_arrow
 from propense.tables.fit import TableFit
 from propense.tables.model import TableModel
 from propense.tables.schema import Schema
@@ -60,20 +61,20 @@ class RowReasons:
         return "; ".join(f"{word}: {', '.join(phrases)}" for word, phrases in parts if phrases)
 
 
-def row_reasons(found: TableFit, rows: Any, table: Any = None) -> list[RowReasons]:
-    """Why some rows of a fitted table are likely to be positive, and unlikely to be labelled.
+def row_reasons(found: TableFit | TableModel, rows: Any, table: Any = None) -> list[RowReasons]:
+    """Why some rows of a table are likely to be positive, and unlikely to be labelled.
 
     The reasons are those of the final model; for the rows of fit its scores differ somewhat from those of the models
     that had not seen them, which lists are made of. See `propense.reasons`.
 
     Parameters
     ----------
-    found : TableFit
-        What `fit_table` returned.
+    found : TableFit or TableModel
+        What `fit_table` returned; or its model, for the rows of another table. A model does not know what is usual.
     rows : int array-like
         Where the rows are among those that were fitted, from 0.
     table : pyarrow.Table, default=None
-        The table that was fitted, for texts as they are in it.
+        The table that was fitted, for texts as they are in it; of a model, the table of the rows.
 
     Returns
     -------
@@ -82,6 +83,11 @@ def row_reasons(found: TableFit, rows: Any, table: Any = None) -> list[RowReason
         beyond the first 10 000 rows.
     """
     rows = np.asarray(rows, dtype=np.intp).reshape(-1)
+    if isinstance(found, TableModel):
+        if table is None:
+            raise InvalidInput("row_reasons of a TableModel needs the table of the rows. Pass table=.")
+        part = take_rows(table, need_arrow().array(rows), "the table")
+        return model_reasons(found, part, found.schema.encode(found.schema.read(part, "the table")))
     preparation = None if found.model is None else found.model.preparation
     matrix = found.matrix[rows] if len(rows) else found.matrix[:0]
     # Rows that were dropped as duplicates are still in the table.
