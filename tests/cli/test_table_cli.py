@@ -21,6 +21,7 @@ from propense.errors import PropenseError
 from propense.tables import (
     TableFile,
     TableModel,
+    capacity,
     conclude,
     describe_groups,
     describe_learning,
@@ -160,13 +161,50 @@ def test_a_fit_lists_the_rows_to_review(folder, tmp_path, clinic):
     assert str(expected.promise) in out
     assert f"Wrote the list {review}." in out
     listed = TableFile(review).read()
-    assert listed.column_names == [*clinic.column_names, "rank", "hidden", "hidden_low", "hidden_high"]
+    assert listed.column_names == [*clinic.column_names, "rank", "hidden", "hidden_low", "hidden_high", "why"]
     assert listed.column("patient").to_pylist() == [f"p{i}" for i in expected.rows]
     low, high = (f"{600 * share:,.0f}" for share in found.prior_range)
     for words in (f"{600 * found.estimator.prior_:,.0f} (", f"{low} to {high}", *describe_learning(found)):
         assert words in out
     # The number of positives is stated once, with its range.
     assert "Estimated share of positive rows" not in out
+
+
+def test_a_fit_says_what_a_number_of_reviews_finds_and_lists_as_many(folder, tmp_path, clinic):
+    review, costs = tmp_path / "review.csv", ("--cost-miss", "3", "--cost-alarm", "1")
+    asked = ("fit", folder / "clinic.csv", *PLAIN, "--no-scar-test", "--list", review)
+    status, out, err = call(*asked, "--capacity", "30", *costs)
+    assert (status, err) == (0, "")
+    curves = capacity(fit_table(clinic, "reported", id="patient", scar_test=False))
+    # The promise of the list is that of the capacity, and is said once.
+    assert out.count("Of these 30 rows, about") == 1
+    assert "the first 30 rows of the list" not in out
+    for words in (curves.about_cut(30), curves.about_costs(3, 1), *str(curves).splitlines()):
+        assert words in out
+    assert TableFile(review).read().num_rows == 30
+    status, out, err = call(*asked, *costs)
+    assert (status, err) == (0, "")
+    assert TableFile(review).read().num_rows == curves.cheapest(3, 1).length
+    status, out, err = call(*asked[:-2], "--capacity", "30")
+    assert (status, err) == (0, "")
+    assert curves.about_length(30) in out
+    # Nothing is said that was not learned.
+    status, out, err = call(*asked, "--capacity", "30", *costs, "--method", "sar-em")
+    assert (status, err) == (0, "")
+    assert "To find" not in out
+    assert "SAREM was fitted to them" in out
+
+
+def test_costs_that_are_none_are_refused_before_the_fit(folder, tmp_path, clinic, monkeypatch):
+    monkeypatch.setattr(propense.PUClassifier, "_fit", None)
+    table = folder / "clinic.csv"
+    refused(["fit", table, *PLAIN, "--cost-miss", "3"], "needs both costs", "--cost-alarm")
+    refused(["fit", table, *PLAIN, "--cost-alarm", "3"], "needs both costs", "--cost-miss")
+    refused(["fit", table, *PLAIN, "--cost-miss", "3", "--cost-alarm", "0"], "--cost-alarm 0 is not a cost")
+    refused(["fit", table, *PLAIN, "--cost-miss", "nan", "--cost-alarm", "1"], "--cost-miss nan is not a cost")
+    refused(["fit", table, *PLAIN, "--capacity", "0"], "--capacity")
+    parquet.write_table(clinic, tmp_path / "t.parquet")
+    refused(["fit", tmp_path / "t.parquet", *PLAIN, "--dask", "local", "--capacity", "5"], "--capacity", "--dask")
 
 
 def test_a_list_of_rows_that_the_method_has_seen_promises_nothing(folder, tmp_path):
@@ -397,7 +435,8 @@ def test_formulas_are_defused_if_asked_for(folder, tmp_path, clinic):
         assert call(*scoring, "--out", tmp_path / "plain.csv", *top).returncode == 0
         assert call(*scoring, "--out", tmp_path / "safe.csv", "--defuse", *top).returncode == 0
         plain, safe = (TableFile(tmp_path / f"{name}.csv").read() for name in ("plain", "safe"))
-        assert safe.column_names == [*table.column_names[:-1], "'=note", "posterior", "propensity", "hidden"]
+        scores = ["posterior", "propensity", "hidden", *(["why"] if top else [])]
+        assert safe.column_names == [*table.column_names[:-1], "'=note", *scores]
         written = {"=1+1": "'=1+1", "+x": "'+x", "-2+3": "'-2+3", "@sum": "'@sum", "\ta": "'\ta"}
         assert safe["'=note"].to_pylist() == [written.get(cell, cell) for cell in plain["=note"].to_pylist()]
         assert safe.drop(["'=note"]).equals(plain.drop(["=note"]))

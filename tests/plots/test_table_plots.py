@@ -7,8 +7,15 @@ from sklearn.linear_model import LogisticRegression
 from propense import JERM, PUClassifier
 from propense.datasets import make_double_logistic
 from propense.inference import ScarTest
-from propense.plots import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay, ScarDisplay
-from propense.tables import Group, Grouping, Promise, compare_groups
+from propense.plots import (
+    CapacityDisplay,
+    GroupDisplay,
+    PrevalenceDisplay,
+    PropensityCurveDisplay,
+    ReviewDisplay,
+    ScarDisplay,
+)
+from propense.tables import Group, Grouping, Promise, capacity, compare_groups, summarise_estimator
 from propense.tables.promise import add_up
 
 
@@ -104,3 +111,19 @@ def test_the_yield_of_a_list_is_shown_with_its_range(rng):
         np.testing.assert_allclose(shown, (promise.expected, promise.low, promise.high), rtol=1e-12)
     assert "range" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert ReviewDisplay(hidden).plot().ends is None
+
+
+def test_a_capacity_is_drawn_with_its_range_and_what_to_expect_of_a_length():
+    data = make_double_logistic(400, 4, random_state=0)
+    fitted = PUClassifier(learners=[LogisticRegression()], cv=2, random_state=0).fit(data.X, data.labelled)
+    found = capacity(summarise_estimator(fitted, data.X, data.labelled))
+    display = CapacityDisplay(found, length=40).plot()
+    expected = display.ax_.lines[0]
+    np.testing.assert_allclose(expected.get_ydata()[-1], found.expected[-1])
+    promise = found.at(40)
+    words = f"40 rows: {promise.expected:,.0f} ({promise.low:,.0f} to {promise.high:,.0f})"
+    assert words in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    linear = PUClassifier(learners="linear", random_state=0).fit(data.X, data.labelled)
+    silent = CapacityDisplay(capacity(summarise_estimator(linear, data.X, data.labelled))).plot()
+    assert not silent.ax_.lines
+    assert "No numbers" in silent.ax_.texts[0].get_text()

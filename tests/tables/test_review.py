@@ -28,7 +28,7 @@ from propense.tables import (
 from propense.tables.promise import add_up, likely_range, too_little_learned
 from propense.tables.review import ReviewList, check_list
 
-ADDED = ["rank", "hidden", "hidden_low", "hidden_high"]
+ADDED = ["rank", "hidden", "hidden_low", "hidden_high", "why"]
 ASKED = {"id": "patient", "scar_test": False}
 
 
@@ -179,7 +179,7 @@ def test_the_list_has_the_columns_of_the_table_as_they_were(tmp_path, clinic, fo
     for defuse in (False, True):
         write_list(review, table, source, tmp_path / "l.csv", defuse=defuse)
         listed = TableFile(tmp_path / "l.csv").read()
-        assert listed.column_names == [*table.column_names, "rank", "hidden", "hidden_low", "hidden_high"]
+        assert listed.column_names == [*table.column_names, *ADDED]
         assert listed.column("patient").to_pylist() == [f"p{i}" for i in review.rows]
         wards = {"007", "'=1+1" if defuse else "=1+1"}
         assert set(listed.column("ward").to_pylist()) == wards

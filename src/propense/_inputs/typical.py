@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._designs import Design, column_moments
-from propense._inputs.preparation import Preparation, has_missing
+from propense._designs import Design
+from propense._inputs.preparation import Preparation
 from propense._maths.arrays import Index, Rows, Vector
 
 __all__ = ["mean_features", "mean_row", "typical_row"]
@@ -18,14 +18,17 @@ def mean_row(design: Design, levels: NDArray[np.int64] | None, weights: Rows | N
 
     It is 0 for a number that is missing in every row.
     """
-    features = design.features
-    if levels is not None and not levels.any():
+    if levels is None or not levels.any():
+        # Not from the features: those of rows of weight above 0 would be copied.
+        total, *sums = design.rmatvec(weights)
+        found = np.asarray(np.array(sums) / total)
+        if not np.isnan(found).any():
+            return found
         levels = None
-    if not isinstance(features, np.ndarray) or (levels is None and not has_missing(features)):
-        return column_moments(design, weights)[0]
+    features = design.features
     levels = np.zeros(features.shape[1], dtype=np.int64) if levels is None else levels
     widths = np.maximum(levels, 1)
-    sums, counts = np.zeros(int(widths.sum())), np.zeros(int(widths.sum()))
+    added, counts = np.zeros(int(widths.sum())), np.zeros(int(widths.sum()))
     starts = np.cumsum(widths) - widths
     for first in range(0, len(features), _BLOCK):
         block = features[first : first + _BLOCK]
@@ -33,13 +36,13 @@ def mean_row(design: Design, levels: NDArray[np.int64] | None, weights: Rows | N
         for j, (start, width) in enumerate(zip(starts, widths, strict=True)):
             cells = block[:, j]
             if levels[j]:
-                sums[start : start + width] += own @ (cells[:, np.newaxis] == np.arange(width))
+                added[start : start + width] += own @ (cells[:, np.newaxis] == np.arange(width))
                 counts[start : start + width] += own.sum()
                 continue
             known = ~np.isnan(cells)
-            sums[start] += own[known] @ cells[known]
+            added[start] += own[known] @ cells[known]
             counts[start] += own[known].sum()
-    return np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0.0)
+    return np.divide(added, counts, out=np.zeros(len(added)), where=counts > 0.0)
 
 
 def mean_features(mean: Vector, levels: NDArray[np.int64] | None, preparation: Preparation, columns: Index) -> Vector:

@@ -15,6 +15,7 @@ bits share one computation.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -170,7 +171,7 @@ class _Ways:
             # Both children of a parent follow each other.
             answers = np.repeat(goes_left(self.nodes[parents[::2]]), 2, axis=0) == is_left[:, np.newaxis]
             before = found[parents]
-            own = bit.astype(kind)[:, np.newaxis]
+            own: NDArray[Any] = bit.astype(kind)[:, np.newaxis]
             found[at] = np.where(answers, before | np.where(is_new[:, np.newaxis], own, 0), before & ~own)
         return found[self.leaves]
 

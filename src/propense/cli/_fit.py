@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from propense.cli._capacity import (
+    CapacityRows,
+    CostAlarm,
+    CostMiss,
+    check_costs,
+    describe_capacity,
+    list_length,
+)
 from propense.cli._flags import with_flags
 from propense.cli._methods import find_method
 from propense.cli._options import Decimal, Defuse, split_names
@@ -126,7 +134,15 @@ def fit(
             "--list", help="Write the unlabelled rows to review first, with their chances, to this file (CSV, …)."
         ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many rows to list.")] = 50,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top", min=1, help="How many rows to list. Default: the capacity, the cheapest number with costs, or 50."
+        ),
+    ] = None,
+    capacity: CapacityRows = None,
+    cost_miss: CostMiss = None,
+    cost_alarm: CostAlarm = None,
     defuse: Defuse = False,
     model: Annotated[Path | None, typer.Option("--model", help="Save the model to this file.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write a report to this file (HTML).")] = None,
@@ -134,6 +150,7 @@ def fit(
     """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
     from propense.tables import FitOptions, TableFile, TableFolder, list_rows, write_list
+    from propense.tables import capacity as find_capacity
     from propense.tables.review import check_list
 
     in_pieces = dask is not None or table.is_dir()
@@ -164,6 +181,13 @@ def fit(
         scar_test=scar_test,
     )
     kind, _ = find_method(options.method_name)
+    check_costs(cost_miss, cost_alarm)
+    reviewed = capacity is not None or cost_miss is not None
+    if reviewed and dask is not None:
+        raise InvalidOption(
+            "--capacity and costs need the table in memory, so they cannot be used with --dask. Use score --top, which "
+            "says what to expect of its rows."
+        )
     if review is not None:
         if dask is not None:
             raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
@@ -171,12 +195,15 @@ def fit(
     rows, found = _fit(source, options, dask)
     found = replace(found, notes=[with_flags(note) for note in found.notes])
     written = _write_fit(found, table, model, report, decimal)
-    listed = None
+    listed, lengths = None, find_capacity(found) if reviewed else None
     if review is not None:
-        listed = list_rows(found, top)
+        listed = list_rows(found, list_length(top, capacity, (cost_miss, cost_alarm), lengths), rows)
         write_list(listed, rows, source, review, defuse=defuse)
         written.insert(0, f"Wrote the list {review}.")
     show_fit(found, table, model, listed, decimal)
+    if lengths is not None:
+        promised = None if listed is None else len(listed.rows)
+        say(*describe_capacity(lengths, capacity, cost_miss, cost_alarm, promised))
     if not written:
         written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
     say(*written)

@@ -98,7 +98,9 @@ def _boosted(classifier: HistGradientBoostingClassifier, rows: NDArray[np.floati
             lost = np.isnan(cells[place]) | (cells[place] < 0) | (~_is_in(bits, whole) & ~_is_in(seen, whole))
             out[place] = np.where(lost, bool(own["missing_go_to_left"][place]), _is_in(bits, whole))
         missing = np.isnan(cells)
-        return np.where(missing, own["missing_go_to_left"].astype(bool)[:, np.newaxis], out) if missing.any() else out
+        if missing.any():
+            out = np.where(missing, own["missing_go_to_left"].astype(bool)[:, np.newaxis], out)
+        return np.asarray(out)
 
     found = _split(forest, goes_left, rows.shape)
     if found is None:

@@ -26,6 +26,8 @@ __all__ = ["Reasons", "reasons", "reasons_of"]
 
 # Columns that are named in words, and the largest number of reasons at a time.
 _NAMED, _MOST = 3, 50_000_000
+# Rows that are explained at a time.
+_BLOCK = 4096
 # What adds less than this to the log-odds is not worth a word.
 _WORTH = 0.01
 
@@ -61,9 +63,9 @@ class Reasons:
 
     def words(self, i: int) -> str:
         """Why the i-th of the rows has its chances."""
-        chance = _describe("positive", self.columns, self.posterior[i], self.baseline_posterior)
+        chance = _describe("being positive", self.columns, self.posterior[i], self.baseline_posterior)
         if not np.abs(self.propensity[i]).max(initial=0.0) >= _WORTH:
-            label = f"chance of a label if positive {_chance(self.baseline_propensity)}, the same for all columns"
+            label = f"chance of a label if positive {_chance(self.baseline_propensity)}, whatever the columns hold"
         else:
             label = _describe("a label if positive", self.columns, self.propensity[i], self.baseline_propensity)
         return f"Row {self.rows[i]}: {chance}; {label}."
@@ -152,8 +154,12 @@ def reasons_of(estimator: BasePUClassifier, design: Design, chosen: Index) -> Re
     learned, preparation, count = estimator._columns, estimator._preparation, estimator.n_features_in_
     levels = None if learned is None or preparation is not None else level_counts(learned)
     mean = mean_row(design, levels) if estimator._mean is None else estimator._mean
-    explained = Explained(as_design(_in_memory(design, chosen)), mean, levels)
-    pair = [_split(each, explained) for each in (estimator._posterior, estimator._propensity)]
+    predictors = estimator._posterior, estimator._propensity
+    blocks = []
+    for first in range(0, max(len(chosen), 1), _BLOCK):
+        explained = Explained(as_design(_in_memory(design, chosen[first : first + _BLOCK])), mean, levels)
+        blocks.append([_split(each, explained) for each in predictors])
+    pair = [(each[0][0], np.concatenate([shares for _, shares in each])) for each in zip(*blocks, strict=True)]
     if preparation is not None:
         pair = [(base, by_column(shares, preparation.sources, count)) for base, shares in pair]
     (y_base, y_shares), (e_base, e_shares) = pair

@@ -12,9 +12,10 @@ from propense.tables.fit import TableFit
 from propense.tables.model import review_order
 from propense.tables.promise import TOO_LITTLE, Promise, audited_range, likely_range, too_little_learned
 
-__all__ = ["Capacity", "Cheapest", "ToFind", "capacity"]
+__all__ = ["Capacity", "Cheapest", "ToFind", "capacity", "why_unpromised"]
 
 _NO_LIST = "the naive method treats unlabelled rows as negatives"
+_SAMPLE = "only a sample of the rows is in memory"
 _NO_RANGE = "the method gives no range of the chances"
 # Round numbers of positives to find: these, and ten, a hundred, … times as many.
 _ROUND = (1, 2, 5)
@@ -155,20 +156,23 @@ class Capacity:
     def about_length(self, length: int) -> str:
         """What to expect if so many rows can be reviewed, in words."""
         promise = self.at(length)
-        if self.unpromised or not promise.rows:
-            return str(promise) if self.unpromised else "No row is reviewed, so none is found."
+        if self.unpromised:
+            return str(promise)
+        if not promise.rows:
+            return "No row is reviewed, so none is found."
         first = "the first row" if promise.rows == 1 else f"the first {promise.rows:,} rows"
-        words = [promise.about(f"{first} of the list")]
-        everything = float(self.expected[-1])
-        if promise.rows == self._total:
-            words.append("These are all unlabelled rows.")
-        else:
-            last = self.hidden[promise.rows - 1]
-            words.append(
-                f"They hold {promise.expected / max(everything, 1e-12):.0%} of the {everything:,.0f} positives expected "
-                f"among all {self._total:,} unlabelled rows; the last of them has a chance of {_two_digits(last)}."
-            )
-        return " ".join(words)
+        return f"{promise.about(f'{first} of the list')} {self.about_cut(promise.rows)}"
+
+    def about_cut(self, length: int) -> str:
+        """Where a list of this length ends, in words; empty without numbers."""
+        length = min(_whole("length", length, 0), self._total)
+        if self.unpromised or not length:
+            return ""
+        if length == self._total:
+            return f"These are all {self._total:,} unlabelled rows."
+        low, high = self._sums[:, length] - self._sums[:, length - 1]
+        last = f"{_two_digits(self.hidden[length - 1])} ({_two_digits(low)} to {_two_digits(high)})"
+        return f"The list ends at a row with a chance of {last} of being positive."
 
     def about_count(self, count: int) -> str:
         """How many rows to review to find so many positives, in words."""
@@ -200,7 +204,7 @@ class Capacity:
 
     def __str__(self) -> str:
         if self.unpromised:
-            return f"How many rows to review cannot be said: {self.unpromised}."
+            return f"No number of positives is promised for the unlabelled rows: {self.unpromised}."
         return "\n".join(self.about_count(row.positives) for row in self.table()) or self.about_length(self._total)
 
 
@@ -262,15 +266,21 @@ def capacity(found: TableFit) -> Capacity:
     )
 
 
-def _why_not(found: TableFit) -> str:
-    """Why no number is promised; empty if one is."""
-    if isinstance(found.estimator, Naive):
-        return _NO_LIST
+def why_unpromised(found: TableFit) -> str:
+    """Why no number of positives is promised of rows of a fit; empty if one is."""
+    audited = hasattr(found.estimator, "audit_")
     if too_little_learned(found.estimator):
         return TOO_LITTLE
-    if not found.out_of_fold and not hasattr(found.estimator, "audit_"):
-        return f"{type(found.estimator).__name__} was fitted to the rows, so what it says of them is too certain"
+    if not found.out_of_fold and not audited:
+        return f"{type(found.estimator).__name__} was fitted to them, so what it says of them is too certain"
     return ""
+
+
+def _why_not(found: TableFit) -> str:
+    """Why nothing is said of lists of all lengths."""
+    if isinstance(found.estimator, Naive):
+        return _NO_LIST
+    return _SAMPLE if len(found.labelled) < found.counts.rows else why_unpromised(found)
 
 
 def _whole(name: str, value: Any, least: int) -> int:

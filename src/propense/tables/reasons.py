@@ -15,7 +15,8 @@ from propense.errors import InvalidInput, InvalidOption
 from propense.estimators._base import BasePUClassifier
 from propense.inference._parts import by_column
 from propense.inference._reasons import Reasons, reasons_of
-from propense.tables.cells import plain_text
+from propense.tables.cells import plain_text, take_rows
+from propense.tables.files import need_arrow
 from propense.tables.fit import TableFit
 from propense.tables.model import TableModel
 from propense.tables.schema import Schema
@@ -26,6 +27,8 @@ __all__ = ["RowReasons", "model_reasons", "row_reasons"]
 _NAMED = 3
 # What adds less to the log-odds than this, or than this share of what the strongest column adds, is not named.
 _WORTH, _SHARE = 0.05, 0.1
+# Nobody reads the reasons of more rows than these.
+_MOST_ROWS = 10_000
 # The longest text of a cell, and of the name of a column, that is shown whole.
 _LONGEST = 40
 # Text with one of these is put in quotation marks.
@@ -57,27 +60,33 @@ class RowReasons:
         return "; ".join(f"{word}: {', '.join(phrases)}" for word, phrases in parts if phrases)
 
 
-def row_reasons(found: TableFit, rows: Any, table: Any = None) -> list[RowReasons]:
-    """Why some rows of a fitted table are likely to be positive, and unlikely to be labelled.
+def row_reasons(found: TableFit | TableModel, rows: Any, table: Any = None) -> list[RowReasons]:
+    """Why some rows of a table are likely to be positive, and unlikely to be labelled.
 
     The reasons are those of the final model; for the rows of fit its scores differ somewhat from those of the models
     that had not seen them, which lists are made of. See `propense.reasons`.
 
     Parameters
     ----------
-    found : TableFit
-        What `fit_table` returned.
+    found : TableFit or TableModel
+        What `fit_table` returned; or its model, for the rows of another table. A model does not know what is usual.
     rows : int array-like
         Where the rows are in the table, from 0.
     table : pyarrow.Table, default=None
-        The table that was fitted, for texts as they are in it.
+        The table that was fitted, for texts as they are in it; of a model, the table of the rows.
 
     Returns
     -------
     list of RowReasons
-        One for each of the rows. They are empty where the columns are not known, as those of a sparse matrix.
+        One for each of the rows. They are empty where the columns are not known, as those of a sparse matrix, and
+        beyond the first 10 000 rows.
     """
-    rows = np.atleast_1d(np.asarray(rows, dtype=np.intp))
+    rows = np.asarray(rows, dtype=np.intp).reshape(-1)
+    if isinstance(found, TableModel):
+        if table is None:
+            raise InvalidInput("row_reasons of a TableModel needs the table of the rows. Pass table=.")
+        part = take_rows(table, need_arrow().array(rows), "the table")
+        return model_reasons(found, part, found.schema.encode(found.schema.read(part, "the table")))
     preparation = None if found.model is None else found.model.preparation
     matrix = found.matrix[rows] if len(rows) else found.matrix[:0]
     texts = {} if table is None else _texts(table, found.schema, rows)
@@ -99,7 +108,7 @@ def _in_words(
     usual: NDArray[np.float64] | None,
 ) -> list[RowReasons]:
     """The reasons of the rows of an encoded matrix; `usual` has the rows that they are compared with."""
-    found = _reasons(estimator, preparation, matrix)
+    found = _reasons(estimator, preparation, matrix[:_MOST_ROWS])
     if found is None or not len(matrix):
         return [RowReasons((), ()) for _ in matrix]
     raising, hiding = _strongest(found.posterior), _strongest(-found.propensity)
@@ -111,10 +120,11 @@ def _in_words(
             _phrase(schema.columns[j], matrix[i, j], middles.get(j), texts[j][i] if j in texts else None) for j in order
         )
 
-    return [
+    said = [
         RowReasons(phrases(i, up), phrases(i, down), found.one_score)
         for i, (up, down) in enumerate(zip(raising, hiding, strict=True))
     ]
+    return said + [RowReasons((), ()) for _ in matrix[_MOST_ROWS:]]
 
 
 def _reasons(
@@ -161,13 +171,17 @@ def _phrase(column: Column, value: float, middle: tuple[float, float] | None, te
     name = _plain(column.name)
     if text is not None:
         text = _plain(text)
-        text = f'"{text}"' if any(mark in text for mark in _MARKS) else text
+        if column.kind == "category" and any(mark in text for mark in _MARKS):
+            text = f'"{text}"'
     if np.isnan(value) or (column.kind == "category" and value >= 0 and column.levels[int(value)] == MISSING):
         return f"{name} missing"
     phrase = f"{name} {text or _cell(column, value)}"
     if middle is None or middle[0] <= value <= middle[1]:
         return phrase
     low, high = (_cell(column, end) for end in middle)
+    if column.kind == "number" and text is not None and "," in text:
+        # The table has decimal commas.
+        low, high = low.replace(".", ","), high.replace(".", ",")
     return f"{phrase} (usually {low})" if low == high else f"{phrase} (usually {low} to {high})"
 
 

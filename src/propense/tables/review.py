@@ -1,6 +1,6 @@
 """Rows to review first: the unlabelled rows of fit that are most likely to be positive."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
+from propense.tables.capacity import why_unpromised
 from propense.tables.cells import take_rows
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import TableFit
 from propense.tables.folder import TableFolder
 from propense.tables.model import review_order
-from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
+from propense.tables.promise import Promise, add_up, too_little_learned
+from propense.tables.reasons import RowReasons, row_reasons
 
 __all__ = ["NO_LIST", "ReviewList", "check_list", "list_rows", "write_list"]
 
 NO_LIST = "The naive method treats unlabelled rows as negatives and cannot list rows to review. Fit another method."
 # The columns that a list adds to a table.
-_ADDED = ("rank", "hidden", "hidden_low", "hidden_high")
+_ADDED = ("rank", "hidden", "hidden_low", "hidden_high", "why")
 
 
 @dataclass(frozen=True)
@@ -38,17 +40,20 @@ class ReviewList:
         The range of h(x), if there is one.
     promise : Promise
         How many of the rows are expected to be positive. Print it.
+    reasons : tuple of RowReasons
+        Why each of the rows is in the list; empty if that cannot be said.
     """
 
     rows: NDArray[np.intp]
     hidden: NDArray[np.float64] | None
     hidden_range: NDArray[np.float64] | None
     promise: Promise
+    reasons: tuple[RowReasons, ...] = ()
 
     def take(self, table: Any, where: str = "the table") -> Any:
-        """The rows, from the Arrow table that was fitted, with the columns rank, hidden, hidden_low and hidden_high.
+        """The rows, from the Arrow table that was fitted, with the columns rank, hidden, its range, and why.
 
-        The last two are empty if the method gives no range, and the last three if too little was learned.
+        hidden_low and hidden_high are empty if the method gives no range, and so is hidden if too little was learned.
         """
         import pyarrow as pa
 
@@ -57,9 +62,10 @@ class ReviewList:
         unknown = np.full(len(self.rows), np.nan)
         hidden = unknown if self.hidden is None else _two_digits(self.hidden)
         low, high = (unknown, unknown) if self.hidden_range is None else _two_digits(self.hidden_range.T)
-        for name, values in zip(_ADDED, (np.arange(1, len(self.rows) + 1), hidden, low, high), strict=True):
+        for name, values in zip(_ADDED, (np.arange(1, len(self.rows) + 1), hidden, low, high), strict=False):
             out = out.append_column(name, pa.array(values, from_pandas=True))
-        return out
+        words = pa.array([str(each) for each in self.reasons], pa.string())
+        return out.append_column(_ADDED[-1], words if self.reasons else pa.nulls(len(self.rows), pa.string()))
 
 
 def _two_digits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,7 +73,7 @@ def _two_digits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(chances.clip(0.01, 0.99).round(2))
 
 
-def list_rows(found: TableFit, top: int = 50) -> ReviewList:
+def list_rows(found: TableFit, top: int = 50, table: Any = None) -> ReviewList:
     """The unlabelled rows of a fit that are most likely to be positive, and how many of them should be.
 
     `PUClassifier` scores each row by models that have not seen it. A method that does not, such as
@@ -79,6 +85,8 @@ def list_rows(found: TableFit, top: int = 50) -> ReviewList:
         What `fit_table` returned.
     top : int, default=50
         How many rows to list.
+    table : pyarrow.Table, default=None
+        The table that was fitted, for reasons that quote its texts as they are.
 
     Returns
     -------
@@ -97,13 +105,20 @@ def list_rows(found: TableFit, top: int = 50) -> ReviewList:
     unlabelled = np.flatnonzero(~found.labelled)
     order = review_order(found.estimator, found.scores)[unlabelled]
     rows = unlabelled[np.argsort(-order, kind="stable")[:top]]
-    hidden, ends, reason = found.scores.hidden[rows], found.scores.hidden_range, ""
-    ends = None if ends is None else ends[rows]
+    hidden, ends = found.scores.hidden[rows], found.scores.hidden_range
+    ends, why = None if ends is None else ends[rows], tuple(row_reasons(found, rows, table))
+    promise = _promise(found, rows, hidden, ends)
     if too_little_learned(found.estimator):
-        return ReviewList(rows, None, None, Promise.of(add_up(hidden, ends), TOO_LITTLE))
-    if not found.out_of_fold:
-        reason = f"{type(found.estimator).__name__} was fitted to them, so what it says of them is too certain"
-    return ReviewList(rows, hidden, ends, Promise.of(add_up(hidden, ends), reason))
+        return ReviewList(rows, None, None, promise, why)
+    return ReviewList(rows, hidden, ends, promise, why)
+
+
+def _promise(found: TableFit, rows: NDArray[np.intp], hidden: NDArray[np.float64], ends: Any) -> Promise:
+    """How many of the rows are expected to be positive."""
+    sums, audit = add_up(hidden, ends), getattr(found.estimator, "audit_", None)
+    if audit is not None and found.scores.slopes is not None:
+        return Promise.of_audit(sums, found.scores.slopes[rows].sum(axis=0), audit.covariance)
+    return replace(Promise.of(sums, why_unpromised(found)), audited=audit is not None)
 
 
 def write_list(

@@ -19,6 +19,7 @@ from propense.tables.files import TableFile, TableWriter, need_arrow
 from propense.tables.fitted_rows import are_among, hash_ids, hash_values
 from propense.tables.model import ADDED, Scores, TableModel, review_order
 from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
+from propense.tables.reasons import model_reasons
 from propense.tables.review import NO_LIST
 from propense.tables.verdicts import NO, OPEN, YES
 
@@ -26,6 +27,8 @@ __all__ = ["Scored", "score_file"]
 
 # Where the facts of a row have its use in the fit, and its slopes.
 _USED, _SLOPES = 4, 5
+# The column that a list adds in addition to the scores.
+_WHY = "why"
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ def score_file(
     progress: Callable[[int], None] | None = None,
 ) -> Scored:
     """Write the table with the columns `posterior`, `propensity` and `hidden`, or only its `top` unlabelled rows.
+
+    The rows of a list also have a column `why`: which columns speak for them.
 
     The label column, if the table has one, shows which rows are labelled. Without it all rows are unlabelled.
 
@@ -152,7 +157,7 @@ def score_file(
         if not rows:
             raise InvalidTable(f"{source.path} has no rows.")
         if best is not None:
-            output.write(best.rows)
+            output.write(_with_reasons(model, best.rows, decimal, str(source.path)))
             sums, used_listed = _add_up(best.facts), int(best.facts[:, _USED].sum())
     return Scored(
         rows=rows,
@@ -214,7 +219,7 @@ def _check(model: TableModel, source: TableFile, out: Path, top: int | None, dec
     model.schema.check(source.columns, str(source.path))
     if top is not None and isinstance(model.estimator, Naive):
         raise InvalidOption(NO_LIST)
-    taken = [name for name in ADDED if name in source.columns]
+    taken = [name for name in (*ADDED, *([] if top is None else [_WHY])) if name in source.columns]
     if taken:
         raise InvalidTable(f"{source.path} already has a column {taken[0]!r}, which scoring would add. Rename it.")
     if os.path.exists(out) and out.samefile(source.path):
@@ -246,6 +251,14 @@ def _new_levels(model: TableModel, matrix: NDArray[np.float64]) -> dict[str, int
     categories = [(j, column.name) for j, column in enumerate(model.schema.columns) if column.kind == "category"]
     counts = {name: int((matrix[:, j] < 0).sum()) for j, name in categories}
     return {name: count for name, count in counts.items() if count}
+
+
+def _with_reasons(model: TableModel, rows: Any, decimal: str | None, where: str) -> Any:
+    """The rows of a list with the column that says why they are in it."""
+    cells = normalise_decimals(rows, model.schema.names, decimal)
+    matrix = model.schema.encode(model.schema.read(cells, where))
+    words = [str(each) for each in model_reasons(model, rows, matrix)]
+    return rows.append_column(_WHY, need_arrow().array(words, need_arrow().string()))
 
 
 def _with_scores(batch: Any, scores: Scores) -> Any:
