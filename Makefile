@@ -15,9 +15,11 @@ test: .venv/.dev
 fast: .venv/.dev
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
-# Damaged tables, model files, audits, plans and ledgers, so many of each. The files of a case that fails stay in FOLDER, and
-# KIND, SEED and NUMBER try that case again.
+# Damaged tables, workbooks, JSON lines, model files, audits, plans and ledgers, so many of each. The files of a case that
+# fails stay in FOLDER, and KIND, SEED and NUMBER try that case again.
 TABLES ?= 1000
+WORKBOOKS ?= 500
+LINES ?= 500
 MODELS ?= 10000
 AUDITS ?= 300
 PLANS ?= 300
@@ -26,7 +28,7 @@ SEED ?= 0
 FOLDER ?= fuzz-failures
 fuzz: .venv/.dev
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --folder $(FOLDER) \
-	  $(if $(NUMBER),--kind $(KIND) --number $(NUMBER),--tables $(TABLES) --models $(MODELS) --audits $(AUDITS) --plans $(PLANS) --ledgers $(LEDGERS))
+	  $(if $(NUMBER),--kind $(KIND) --number $(NUMBER),--tables $(TABLES) --workbooks $(WORKBOOKS) --lines $(LINES) --models $(MODELS) --audits $(AUDITS) --plans $(PLANS) --ledgers $(LEDGERS))
 
 # The lowest release of everything that pyproject.toml names. PYTHON should be the lowest too: old releases have no
 # wheels for a new Python. Without torch, whose lowest release brings gigabytes of CUDA; its tests are skipped.
@@ -87,8 +89,9 @@ docs: .venv/.docs
 	$(BIN)/sphinx-build --builder html -W --keep-going --quiet docs docs/_build
 	@echo docs/_build/index.html
 
-# What a user installs: a wheel and a source archive, checked, and the demo run from the wheel in a new environment.
-dist: .venv/.made
+# What a user installs: a wheel and a source archive, checked, the demo run from each in a new environment, and the quick
+# tests from the unpacked archive.
+dist: .venv/.dev
 	rm -rf dist
 	$(BIN)/python -m pip install --quiet build twine
 	$(BIN)/python -m build --outdir dist .
@@ -97,6 +100,8 @@ dist: .venv/.made
 	  $(PYTHON) -m venv --clear .venv/trial && .venv/trial/$(SCRIPTS)/python -m pip install --quiet "$$each[cli]" \
 	    && (cd .venv/trial && $(SCRIPTS)/propense demo) || exit 1; \
 	done
+	rm -rf .venv/archive && mkdir .venv/archive && tar -xzf dist/*.tar.gz -C .venv/archive --strip-components 1
+	cd .venv/archive && PYTHONPATH=src ../$(SCRIPTS)/pytest -n auto --dist worksteal -m "not slow"
 
 .venv-floors/.made: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-floors

@@ -56,6 +56,12 @@ def strays(seed: int) -> Data:
     return data.X, labelled
 
 
+def inverted(seed: int) -> Data:
+    """Labels the wrong way round."""
+    X, labelled = good(seed)
+    return X, ~labelled
+
+
 def two_sources(seed: int, e: float = 0.5, *, apart: bool = False, n: int = 2000) -> Data:
     """Labels from two sources, each on a share e of the positives; `apart`: never on the same row."""
     data = make_double_logistic(n, P, random_state=seed)
@@ -135,6 +141,7 @@ CASES["weak_columns"] = Case(
     lambda seed: good(seed, coef=slopes(range(5), 3.4), propensity_coef=slopes(range(5, 8), 1.7)),
 )
 CASES["falling_curve"] = Case(PUClassifier(learners=[DecisionTreeClassifier(random_state=0)], random_state=0), twins)
+CASES["mostly_labelled"] = Case(Naive(), inverted)
 CASES["few_rows"] = Case(PUClassifier(random_state=0), lambda seed: good(seed, 190), lambda seed: good(seed, 300))
 CASES["one_source"] = Case(SeveralSources(), good, two_sources)
 CASES["no_overlap"] = Case(SeveralSources(), lambda seed: two_sources(seed, apart=True), two_sources)

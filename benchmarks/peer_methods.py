@@ -4,9 +4,11 @@ A package is imported when its method is created, so a missing or broken one cos
 method's documentation leaves a choice, the classifier inside is ``LogisticRegression(max_iter=1000)``.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,16 @@ from propense.datasets import DoubleLogistic
 
 __all__ = ["LOGISTIC", "METHODS", "PACKAGES", "Known", "Method", "fit", "method", "predict"]
 
-# The module of each package.
+sys.path.append(str(Path(__file__).parents[1] / "studies"))
+
+# The module of each package. The last is not one: it holds methods of others, written from their papers.
 PACKAGES = {
     "scikit-learn": "sklearn",
     "propense": "propense",
     "pulearn": "pulearn",
     "pu-toolbox": "pu_toolbox",
     "cleanlab": "cleanlab",
+    "studies/rivals": "rivals",
 }
 
 
@@ -99,6 +104,10 @@ def _logistic() -> Any:
 def _ours(name: str, note: str = "", **options: Any) -> Method:
     shown = ", ".join(f"{option}={value!r}" for option, value in options.items())
     return Method("propense", f"{name}({shown})", lambda known: _of("propense", name, **options), note)
+
+
+def _rival(name: str, note: str = "", **options: Any) -> Method:
+    return Method("studies/rivals", name, lambda known: _of("rivals", name, **options), note)
 
 
 LOGISTIC = Method(
@@ -224,4 +233,11 @@ METHODS: list[Method] = [
         lambda known: _of("cleanlab.classification", "CleanLearning", clf=_logistic(), seed=0, pulearning=1),
         "Given that the labelled rows are right.",
     ),
+    _rival("NTCtMI", "The naive order of the rows, cut by mutual information."),
+    _rival("ElkanNoto", "Elkan and Noto's weighted rows.", random_state=0),
+    _rival("PUSB", "Its score is linear, not a kernel; the share of positives by DEDPUL.", random_state=0),
+    _rival("NNPU", "A linear model; the share of positives by DEDPUL.", random_state=0),
+    _rival("DEDPUL", random_state=0),
+    _rival("DETM", "Two exponential tilts.", random_state=0),
+    _rival("PULSNAR", "Kinds of positives by clustering.", random_state=0),
 ]

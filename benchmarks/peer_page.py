@@ -48,7 +48,8 @@ The figures of every seed and size: [peers.csv](peers.csv).
 
 Every method gets the same rows, 1 for labelled and 0 for unlabelled, and is called as its documentation describes,
 with its own defaults. If it takes a classifier, that is `LogisticRegression(max_iter=1000)`. Each is measured in a
-process of its own, which is stopped after {results.limit:g} s.
+process of its own, which is stopped after {results.limit:g} s. The methods of `studies/rivals` are those of other
+authors, written from their papers; [a page of its own](rivals.md) sets them against published figures.
 
 {callings(results)}
 
@@ -77,6 +78,10 @@ errors of either.
 - Which method is best depends on the scenario. `SAREM`, `LBE` and `JointMLE` maximise the likelihood and have the right
   model in all four, but where y and e rise together the data hardly distinguish the two. `JERM` relies on the clearest
   positives being labelled, which holds in *class score* and fails in *other features*.
+- The scenarios are linear, which suits methods that assume so. `PUClassifier()`, whose trees need not assume it, is
+  behind `PUClassifier(learners="linear")` in all four, and takes as long as hundreds of logistic regressions, or
+  thousands if there are many columns. Where relations are curved or columns mixed, [the order is the other way
+  round](../guides/first_choice.md).
 - If labels follow the class score, even a method that treats the unlabelled as negatives puts the rows in the right
   order, and only the threshold is missing. The share of positives among the unlabelled (†) determines it: compare
   those lines with the oracle's rather than the others'.
@@ -130,6 +135,8 @@ def packages() -> str:
     for package in [*PACKAGES, "numpy", "scipy"]:
         if package in PACKAGES and not find_spec(PACKAGES[package]):
             rows.append((package, "not installed", "–"))
+        elif package == "studies/rivals":
+            rows.append((package, f"of propense {metadata.version('propense')}, not installed with it", "–"))
         else:
             rows.append((package, metadata.version(package), licence(metadata.metadata(package))))
     return table(("package", "version", "licence"), rows)

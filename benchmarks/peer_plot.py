@@ -10,7 +10,7 @@ from peer_results import Results, standard_error
 
 __all__ = ["draw"]
 
-COLOURS = dict(zip(PACKAGES, ("black", "C0", "C1", "C2", "C3"), strict=True))
+COLOURS = dict(zip(PACKAGES, ("black", "C0", "C1", "C2", "C3", "C4"), strict=True))
 MARKERS = "os^vDP*Xd"
 # The scenarios of interest, and how their means are marked.
 SHOWN = {"other features": "o", "class score": "s"}
@@ -85,10 +85,12 @@ def _accuracy(axes: Any, results: Results) -> None:
             )
     for world, marker in SHOWN.items():
         axes.plot([], [], color="grey", marker=marker, linestyle="", label=world)
-    axes.plot([], [], color="grey", marker="o", markerfacecolor="white", linestyle="", label="hollow: balanced cut")
+    axes.plot(
+        [], [], color="grey", marker="o", markerfacecolor="white", linestyle="", label="hollow: balanced threshold"
+    )
     axes.axvline(0.5, color="grey", linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(methods)), [_label(each) for each in methods], fontsize="small")
     axes.invert_yaxis()
     axes.grid(axis="y", alpha=0.3)
     axes.set(xlabel="balanced accuracy on fresh rows (mean ± 2 standard errors)")
-    axes.legend(fontsize="small", loc="lower left")
+    axes.legend(fontsize="small", loc="upper left")

@@ -34,6 +34,10 @@ _ROOMS = (
 # The rooms of the public names that are not estimators.
 _HOMES = {
     "column_check": "inference",
+    "cross_val_hidden": "estimators",
+    "hidden": "estimators",
+    "posterior": "estimators",
+    "propensity": "estimators",
     "bounds": "inference",
     "intervals": "inference",
     "load": "model_files",

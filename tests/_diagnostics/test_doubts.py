@@ -75,7 +75,7 @@ EDGES = {
     "memorised": ({"flexible": True, "frequency": 0.991}, {"flexible": True, "frequency": 0.989}, "99.1% of "),
 }
 OWN = {"all_likely", "starts_disagree", "readings_differ", "halves_disagree", "few_rows", "falling_curve"}
-OWN |= {"one_source", "no_overlap", "few_overlaps"}
+OWN |= {"one_source", "no_overlap", "few_overlaps", "mostly_labelled"}
 
 
 def kinds_of(model):
@@ -291,6 +291,50 @@ def test_a_second_fit_forgets_the_doubts_of_the_first():
     model = Naive().fit(*noise(0))
     assert model.doubts_
     assert model.fit(*good(1)).doubts_ == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "label", "other"),
+    [
+        (lambda s: s, "True", "False"),
+        (lambda s: s.astype(int), "1", "0"),
+        (lambda s: np.where(s, 2, 1), "2", "1"),
+        (lambda s: np.where(s, "case", "control"), "'case'", "'control'"),
+    ],
+)
+def test_most_rows_labelled_names_the_value_to_pass(written, label, other):
+    X, labelled = good(0, 400)
+    y = written(~labelled)
+    with pytest.warns(DoubtfulFit, match=f"have the value {label}, .* pass positive_label={other}"):
+        model = Naive().fit(X, y)
+    # The way out that the doubt names is one.
+    found = Naive(positive_label=model.classes_.tolist()[0]).fit(X, y)
+    assert found.doubts_ == ()
+    np.testing.assert_allclose(found.coef_, Naive().fit(X, labelled).coef_, atol=1e-6)
+
+
+def test_most_rows_labelled_is_no_doubt_where_the_values_cannot_be_swapped():
+    X, labelled = good(0, 400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DoubtfulFit)
+        # True classes; labels next to gaps; classes of which all, or some, are known to be negative; exactly one half.
+        Oracle().fit(X, ~labelled)
+        Naive().fit(X, np.where(labelled, np.nan, 1.0))
+        SAREM().fit(X, ~labelled, known_negative=labelled)
+        half = np.arange(400) < 200
+        Naive().fit(np.where(half, 1.0, -1.0)[:, None] + X[:, :1], half)
+    some = labelled & (np.cumsum(labelled) % 2 == 0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SAREM().fit(X, ~labelled, known_negative=some)
+    assert not [each for each in caught if "Most rows are labelled" in str(each.message)]
+
+
+def test_weights_count_in_the_share_of_labelled_rows():
+    X, labelled = good(0, 400)
+    weights = np.where(labelled, 9.0, 1.0)
+    with pytest.warns(DoubtfulFit, match="7[0-9]% of them have the value True"):
+        Naive().fit(X, labelled, sample_weight=weights)
 
 
 def test_the_guide_tells_of_every_doubt_and_of_no_other():

@@ -22,7 +22,7 @@ from sklearn.utils.fixes import parse_version
 from conftest import MISTAKEN_CHECKS
 from propense import JERM, intervals
 from propense._designs import as_design
-from propense._inputs.columns import MISSING, OTHER, days
+from propense._inputs.columns import MISSING, OTHER, Column, days
 from propense._inputs.frames import encode_frame
 from propense._inputs.labels import read_labels
 from propense._inputs.preparation import Preparation
@@ -252,10 +252,8 @@ REFUSED = {
     "texts that differ": ({"x": TEXTS}, "X, column 'x' holds 120 different texts, most of them once: not a category"),
     "text and numbers": ({"x": ["a", 3] * (N // 2)}, r"X, column 'x' mixes str \('a'\) and int \(3\)"),
     "truths and numbers": ({"x": [True, 3.5] * (N // 2)}, r"X, column 'x' mixes bool \(True\) and float \(3.5\)"),
-    "lists": ({"x": [[1]] * N}, "X, column 'x' holds list: not numbers, text, dates or true/false"),
+    "lists": ({"x": [[1]] * N}, "X, column 'x' holds list: not numbers, text, dates, durations or true/false"),
     "bytes": ({"x": [b"a"] * N}, "X, column 'x' holds bytes"),
-    "times": ({"x": [dt.time(3)] * N}, "X, column 'x' holds time"),
-    "durations": ({"x": pd.Series([dt.timedelta(1)] * N)}, r"X, column 'x' holds timedelta64\[[un]s\]"),
     "large whole numbers": (
         {"x": pd.Series([10**400] * N, dtype=object)},
         "X, column 'x' contains a number beyond float64",
@@ -331,7 +329,7 @@ def _object_series(values):
     return pd.Series(out, dtype=object)
 
 
-@pytest.mark.parametrize("values", [TEXTS, [[1]] * N, [dt.time(3)] * N, [dt.timedelta(1)] * N, [b"a"] * N])
+@pytest.mark.parametrize("values", [TEXTS, [[1]] * N, [b"a"] * N])
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_other_libraries_refuse_the_same_columns(library, values, labels):
     with pytest.raises(InvalidFeatures, match=r"X, column 'x' holds .*(not a category|not numbers).*"):
@@ -538,14 +536,67 @@ def test_text_of_dates_is_read_as_dates(rng, library, clock):
 
 
 @pytest.mark.parametrize("words", [["31/12/2020"], ["31.12.2020 10:30"], ["2020-12-31", "2020-02-30"], ["2020/12/31"]])
-def test_dates_in_another_form_are_refused_by_name(words):
+def test_words_among_dates_are_refused_by_name(words):
     # Most cells decide: a few words among dates are a mistake, a few dates among words are not.
     frame = pd.DataFrame({"when": (words * N)[: N - 50] + ["unknown"] * 50})
-    with pytest.raises(InvalidFeatures, match=r"X, column 'when' holds dates as text, such as .*pandas\.to_datetime"):
+    with pytest.raises(InvalidFeatures, match=r"X, column 'when' holds dates as text: most.*pandas\.to_datetime"):
         read(frame, np.arange(N) % 2 == 0)
     assert read(frame.astype("category"), np.arange(N) % 2 == 0)[0]._columns[0].kind == "category"
     few = pd.DataFrame({"when": (words * N)[:50] + ["unknown"] * (N - 50)})
     assert read(few, np.arange(N) % 2 == 0)[0]._columns[0].kind == "category"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["31.12.2020", "1.2.2021"],
+        ["31/12/2020", "01/02/2021"],
+        ["12/31/2020", "2/1/2021"],
+        ["31 Dec 2020", "1 February 2021"],
+        ["2020/12/31", "2021/2/1"],
+    ],
+)
+@pytest.mark.parametrize("library", AS_TEXT)
+def test_dates_of_every_usual_form_are_read_and_the_form_is_kept(library, words):
+    estimator, sample = read(AS_TEXT[library](words * 10), np.arange(20) % 2 == 0)
+    np.testing.assert_array_equal(sample.design.features[:2, 0], [18627, 18659])
+    # The form is that of fit, even where later cells do not show it.
+    np.testing.assert_array_equal(encode_frame(estimator._columns, AS_TEXT[library](words[1:]))[:, 0], [18659])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_times_of_day_are_days_since_midnight(library):
+    cells = [dt.time(12), None, dt.time(6, 0, 0)] * 5
+    _, sample = read(LIBRARIES[library]({"x": cells}), np.arange(15) % 2 == 0)
+    np.testing.assert_array_equal(sample.design.features[:3, 0], [0.5, np.nan, 0.25])
+
+
+def test_dates_that_may_have_their_day_or_their_month_first_are_refused():
+    with pytest.raises(InvalidFeatures, match="'01/02/2020' may have its day or its month first"):
+        read(pd.DataFrame({"when": ["01/02/2020", "03/04/2020"] * 10}), np.arange(20) % 2 == 0)
+
+
+SPANS = {
+    "pandas": lambda: pd.DataFrame({"x": pd.to_timedelta([36, None, 12] * 10, unit="h")}),
+    "polars": lambda: pl.DataFrame({"x": [dt.timedelta(hours=36), None, dt.timedelta(hours=12)] * 10}),
+    "pyarrow": lambda: pa.table({"x": pa.array([36 * 3600, None, 12 * 3600] * 10, pa.duration("s"))}),
+    "objects": lambda: pd.DataFrame({"x": pd.Series([dt.timedelta(1.5), None, dt.time(12)] * 10, dtype=object)}),
+    "texts": lambda: pd.DataFrame({"x": ["1 day 12 hours", None, "12:00:00"] * 10}),
+    "ISO 8601": lambda: pd.DataFrame({"x": ["P1DT12H", None, "PT12H"] * 10}),
+}
+
+
+@pytest.mark.parametrize("make", SPANS.values(), ids=SPANS)
+def test_durations_are_days(make):
+    estimator, sample = read(make(), np.arange(30) % 2 == 0)
+    assert estimator._columns == (Column("x", "duration"),)
+    np.testing.assert_array_equal(sample.design.features[:3, 0], [1.5, np.nan, 0.5])
+    for other in SPANS.values():
+        np.testing.assert_array_equal(encode_frame(estimator._columns, other()), sample.design.features)
+    with pytest.raises(InvalidFeatures, match="held durations in fit and holds numbers now"):
+        encode_frame(estimator._columns, pd.DataFrame({"x": [1.5, 2.0]}))
+    with pytest.raises(InvalidFeatures, match=r"held durations in fit and holds 'long' now\. Write durations as 3 d"):
+        encode_frame(estimator._columns, pd.DataFrame({"x": ["2 days", "long"]}))
 
 
 @pytest.mark.parametrize("library", ["pandas Categorical", "polars Categorical", "polars Enum", "pyarrow dictionary"])

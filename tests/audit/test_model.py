@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from propense import Naive, PUClassifier
+from propense import Naive, PUClassifier, posterior
+from propense import hidden as hidden_of
 from propense.audit import Audit, correct, draw, read
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidInput, InvalidOption
@@ -79,6 +83,21 @@ def test_a_survey_speaks_for_the_population_and_corrects_the_rows(data, wrong, r
     plain = audited(data, hidden)
     assert weighted.positives != plain.positives
     assert correct(wrong, weighted).audit_ == correct(wrong, plain).audit_
+
+
+def test_a_pipeline_is_corrected_at_its_end(data):
+    pipeline = make_pipeline(StandardScaler(), PUClassifier(learners="linear", share=0.9, random_state=0))
+    pipeline.fit(data.X, data.labelled)
+    search = GridSearchCV(pipeline, {"puclassifier__ridge": [1.0]}, cv=2).fit(data.X, data.labelled)
+    before = hidden_of(pipeline, data.X)
+    found = audited(data, before)
+    for model in (pipeline, search):
+        corrected = correct(model, found)
+        expected = correct(pipeline[-1], found).predict_hidden(pipeline[0].transform(data.X))
+        np.testing.assert_array_equal(hidden_of(corrected, data.X), expected)
+        assert posterior(corrected, data.X).mean() == pytest.approx(data.positive.mean(), abs=0.05)
+        # The one that was passed stays as it was.
+        np.testing.assert_array_equal(hidden_of(model, data.X), before)
 
 
 def test_what_cannot_be_corrected_is_refused(data, wrong):

@@ -49,7 +49,8 @@ def test_an_audit_is_one_json_object(folder, clinic):
     assert (ended.returncode, ended.stderr) == (0, "")
     found = json.loads(ended.stdout)
     assert list(found) == [
-        *("verdicts", "positives", "hidden", "label_frequency", "list", "cannot_say", "model", "advice", "confidence")
+        *("command", "version", "verdicts", "positives", "hidden", "label_frequency", "list", "cannot_say", "model"),
+        *("advice", "confidence", "files"),
     ]
     assert found["confidence"] == pytest.approx(0.9)
     assert found["verdicts"]["drawn"] == 120 == found["verdicts"]["positive"] + found["verdicts"]["negative"]
@@ -121,7 +122,7 @@ def test_a_file_of_another_model_is_one_line_and_nothing_is_written(folder, tmp_
     call("fit", folder / "t.csv", *asked, "--model", tmp_path / "other.propense")
     asked = "--table", folder / "t.csv", "--model", tmp_path / "other.propense", "--save", tmp_path / "c.propense"
     status, out, err = call("audit", "read", folder / "check.csv", *asked, "--json")
-    assert (status, out) == (2, "")
+    assert (status, json.loads(out)["error"]["kind"]) == (2, "InvalidTable")
     assert err.startswith(f"Error: {folder / 'check.csv'} was drawn with another model. Pass the model file that")
     assert err.count("\n") == 1
     assert not (tmp_path / "c.propense").exists()
@@ -171,12 +172,15 @@ def test_commands_that_are_printed_work_for_decimal_commas_and_spaces(tmp_path, 
     assert drawn.separator == ";"
     assert any("," in each for each in weights)
     assert not any("." in each for each in weights)
+    before = drawn.path.read_bytes()
     fill(folder / "check.csv", folder / "filled.csv")
     (folder / "filled.csv").replace(folder / "check.csv")
     read = call(*shlex.split(re.search(r"propense (audit read .*)", ended.stdout)[1]), cwd=folder)
     assert (read.returncode, read.stderr) == (0, "")
-    forgotten = call("audit", "draw", paths[0], "--model", paths[1], "--out", folder / "c.csv")
-    assert "If the comma is a decimal sign, pass --decimal ','." in forgotten.stderr
+    # The model remembers the decimal sign.
+    forgotten = call("audit", "draw", paths[0], "--model", paths[1], "--out", folder / "c.csv", "--size", 200)
+    assert (forgotten.returncode, forgotten.stderr) == (0, "")
+    assert (folder / "c.csv").read_bytes() == before
     for command in (("audit", "draw", "--out", folder / "c.csv"), ("bounds",)):
         ended = call(*command, paths[0], "--model", paths[1], "--decimal", "x")
         assert ended.stderr == "Error: --decimal 'x' is not a point or a comma.\n"

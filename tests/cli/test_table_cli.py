@@ -218,7 +218,7 @@ def test_a_list_of_rows_that_the_method_has_seen_promises_nothing(folder, tmp_pa
 def test_a_list_that_cannot_be_made_is_refused_before_the_fit(folder, tmp_path, clinic, monkeypatch):
     monkeypatch.setattr(propense.PUClassifier, "_fit", None)
     table, out = folder / "clinic.csv", tmp_path / "l.csv"
-    refused(["fit", table, *PLAIN, "--list", tmp_path / "l.xlsx"], "l.xlsx", ".parquet")
+    refused(["fit", table, *PLAIN, "--list", tmp_path / "l.xls"], "l.xls", ".parquet")
     refused(["fit", table, *PLAIN, "--list", table], "not overwritten")
     refused(["fit", table, *PLAIN, "--list", out, "--top", "0"], "--top")
     refused(["fit", table, *PLAIN, "--method", "naive", "--list", out], "cannot list rows to review")
@@ -406,7 +406,7 @@ def test_wrong_options_are_errors(folder, tmp_path):
     refused(["score", table, "--model", table, "--out", out], "clinic.csv", "not a propense model file")
     refused(["score", table, "--model", model, "--out", model], "not overwritten")
     refused(["score", table, "--model", model, "--out", table], "not overwritten")
-    refused(["score", table, "--model", model, "--out", tmp_path / "o.xlsx"], "o.xlsx", ".parquet")
+    refused(["score", table, "--model", model, "--out", tmp_path / "o.xls"], "o.xls", ".parquet")
     refused(["score", table, "--model", model, "--out", out, "--top", "0"], "--top")
     refused(["score", tmp_path / "none.csv", "--model", model, "--out", out], "none.csv", "no such file")
     refused(["inspect", table], "clinic.csv", "not a propense model file")
@@ -459,7 +459,8 @@ def malformed_tables(draw):
         lines[row] = b",".join(cells[: draw(st.integers(1, 3))])
         return lines, ["cannot be read", f"line {row + 1}"]
     if kind == 2:
-        lines[row] = b"\xff" + junk + b",".join(cells)
+        # No word in any encoding that is recognised.
+        lines[row] = b"\x81\x8d\x8f" + junk + b",".join(cells)
         return lines, ["UTF-8"]
     if kind == 3:
         lines[0] = b"patient,age,age,reported"
@@ -487,7 +488,7 @@ def malformed_tables(draw):
         lines[row] = b",".join([cells[0], draw(st.sampled_from([b"inf", b"-inf", b"1e300"])), *cells[2:]])
         return lines, ["column 'age'", f"row {row}", "too large"]
     lines[1:] = [
-        b",".join([*line.split(b",")[:1], b"02.01.20%d" % (i % 90 + 10), *line.split(b",")[2:]])
+        b",".join([*line.split(b",")[:1], b"02.01.%d" % (i % 90 + 10), *line.split(b",")[2:]])
         for i, line in enumerate(lines[1:])
     ]
     return lines, ["column 'age'", "dates", "--drop"]

@@ -17,10 +17,13 @@ from fuzz.case import Case, command
 from fuzz.damage import damaged, pick
 from fuzz.odd_columns import odd_column, odd_name
 
+__all__ = ["CELLS", "fit_options", "make_table", "outputs", "use", "whole"]
+
 _SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".arrow", ".feather")
+_WRITTEN = (*_SUFFIXES, ".csv.xz", ".jsonl", ".ndjson.gz", ".xlsx")
 # Mostly the cheapest method: what is tried here is the reading.
 _METHODS = ("naive",) * 30 + ("pglin", "tm", "jerm", "pu")
-_CELLS = (
+CELLS = (
     *("", "NA", "nan", "inf", "-inf", "1e400", "1e308", "-1e-320", "9" * 400, "1,5", "1.234,5", "12 %", "=1+1", "-"),
     *('"', 'a"b', '""', "a\nb", "\r", "\0", "\x1b]0;x\x07", "é", "\u2028", "\ufeff", "x" * 5000, "0x1F", "true"),
     *("2024-02-30", "1", "0", "yes", "1_000", "\udcff", "'"),
@@ -32,7 +35,7 @@ def make_table(rng):
     suffix = pick(rng, _SUFFIXES)
     kind = rng.random()
     if suffix in (".parquet", ".arrow", ".feather"):
-        data = _typed(suffix, _odd_table(rng) if kind < 0.4 else _whole(int(rng.integers(4))), rng)
+        data = _typed(suffix, _odd_table(rng) if kind < 0.4 else whole(int(rng.integers(4))), rng)
         if kind > 0.3:
             data = damaged(data, rng)
     else:
@@ -42,10 +45,10 @@ def make_table(rng):
         elif kind < 0.8:
             text = damaged(text, rng)
         data = _compressed(text, rng) if suffix.endswith(".gz") else text
-    return Case({f"t{suffix}": data}, partial(_use, f"t{suffix}", _options(rng), _outputs(rng)))
+    return Case({f"t{suffix}": data}, partial(use, f"t{suffix}", fit_options(rng), outputs(rng)))
 
 
-def _use(name, options, outputs):
+def use(name, options, outputs):
     command("fit", name, "--label", "reported", *options)
     for out, more in outputs:
         Path("scoring.propense").write_bytes(_model())
@@ -54,7 +57,7 @@ def _use(name, options, outputs):
         command("inspect", "m.propense")
 
 
-def _options(rng):
+def fit_options(rng):
     options = ["--method", pick(rng, _METHODS)]
     # The test of labels at random takes most of the time of a fit.
     options += ["--no-scar-test"] * (rng.random() < 0.99)
@@ -66,13 +69,13 @@ def _options(rng):
     return options
 
 
-def _outputs(rng):
+def outputs(rng):
     more = ["--top", "5"] * (rng.random() < 0.3) + ["--defuse"] * (rng.random() < 0.2)
-    return [(f"out{pick(rng, _SUFFIXES)}", more)] if rng.random() < 0.7 else []
+    return [(f"out{pick(rng, _WRITTEN)}", more)] if rng.random() < 0.7 else []
 
 
 @cache
-def _whole(seed):
+def whole(seed):
     return make_clinic(60, seed)[0]
 
 
@@ -80,7 +83,7 @@ def _whole(seed):
 def _model():
     """A model of the table, to score with."""
     with TemporaryDirectory() as folder:
-        pa.parquet.write_table(_whole(0), Path(folder, "t.parquet"))
+        pa.parquet.write_table(whole(0), Path(folder, "t.parquet"))
         options = ("--label", "reported", "--id", "patient", "--method", "jerm", "--no-scar-test")
         assert call("fit", "t.parquet", *options, "--model", "m", cwd=folder).returncode == 0
         return Path(folder, "m").read_bytes()
@@ -90,7 +93,7 @@ def _model():
 def _text(separator, seed):
     out = io.BytesIO()
     options = pa.csv.WriteOptions(delimiter=separator, quoting_style="needed")
-    pa.csv.write_csv(_whole(seed), out, options)
+    pa.csv.write_csv(whole(seed), out, options)
     return out.getvalue()
 
 
@@ -105,14 +108,14 @@ def _other_cells(text, rng):
             continue
         place, kind = int(rng.integers(len(row))), rng.random()
         if kind < 0.6:
-            row[place] = pick(rng, _CELLS)
+            row[place] = pick(rng, CELLS)
         elif kind < 0.7:
             del row[place]
         elif kind < 0.8:
-            row.insert(place, pick(rng, _CELLS))
+            row.insert(place, pick(rng, CELLS))
         elif kind < 0.9:
             for other in rows[1:]:
-                other[place % max(len(other), 1) : place + 1] = [pick(rng, _CELLS)]
+                other[place % max(len(other), 1) : place + 1] = [pick(rng, CELLS)]
         else:
             rows[int(rng.integers(len(rows)))] = row * int(rng.integers(3))
     text = pick(rng, ("\n",) * 4 + ("\r\n", "\r", "\n\n")).join(map(separator.join, rows))
@@ -136,7 +139,7 @@ def _compressed(text, rng):
 
 def _odd_table(rng):
     """The table with a column or two of types and names that are seldom seen."""
-    table = _whole(int(rng.integers(4)))
+    table = whole(int(rng.integers(4)))
     for _ in range(int(rng.geometric(0.6))):
         place = int(rng.integers(table.num_columns))
         name = table.column_names[place] if rng.random() < 0.7 else odd_name(rng)
@@ -159,7 +162,7 @@ def _typed(suffix, table, rng):
             )
         except pa.ArrowException:
             # Some types are not Parquet's.
-            return _typed(suffix, _whole(0), rng)
+            return _typed(suffix, whole(0), rng)
         return out.getvalue()
     kind = pick(rng, ("file",) * 10 + ("stream", "feather 1"))
     try:
@@ -171,5 +174,5 @@ def _typed(suffix, table, rng):
         with open_writer(out, table.schema, options=options) as writer:
             writer.write_table(table, max_chunksize=int(pick(rng, (7, 25, 1000))))
     except (pa.ArrowException, ValueError, TypeError):
-        return _typed(suffix, _whole(0), rng)
+        return _typed(suffix, whole(0), rng)
     return out.getvalue()

@@ -20,7 +20,7 @@ from fuzz.supervisor import complaint, fuzz
 pytestmark = pytest.mark.slow
 
 # Always the same cases: a test must not fail by chance.
-COUNTS = {"tables": 60, "models": 200, "audits": 40, "plans": 20, "ledgers": 20}
+COUNTS = {"tables": 60, "workbooks": 40, "lines": 40, "models": 200, "audits": 40, "plans": 20, "ledgers": 20}
 # On a busy machine, a case may take seconds to be reached.
 BUSY = 60.0
 # What the report of each planted fault says.
@@ -57,7 +57,7 @@ def test_a_planted_fault_is_reported_with_its_files_and_the_others_are_tried(fau
     assert (tmp_path / "2" / "input").read_bytes() == b"abc"
 
 
-@pytest.mark.parametrize("kind", ["tables", "plans", "ledgers"])
+@pytest.mark.parametrize("kind", ["tables", "workbooks", "lines", "plans", "ledgers"])
 def test_the_same_seed_and_number_make_the_same_case(kind):
     one, other = (KINDS[kind](np.random.default_rng([5, 3])) for _ in range(2))
     assert one.files == other.files

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.special import expit, logit
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -429,6 +430,10 @@ def test_a_pipeline_is_its_last_step(fitted):
     found = bounds(pipeline, data.X, labels, departure=2)
     step = bounds(pipeline[-1], pipeline[:-1].transform(data.X), labels, departure=2)
     assert found.prior == step.prior
+    search = GridSearchCV(pipeline, {"puclassifier__ridge": [1.0]}, cv=2).fit(data.X, data.labelled)
+    assert bounds(search, data.X, data.labelled, departure=2).prior == step.prior
+    with pytest.raises(InvalidOption, match="CalibratedClassifierCV learns from the labels"):
+        bounds(CalibratedClassifierCV(Naive(), cv=2).fit(data.X, data.labelled), data.X, data.labelled)
 
 
 BAD = [
@@ -469,7 +474,9 @@ def test_a_few_labels_do_not_show_which_rows_are_clearest():
 
 def test_models_and_labels_that_cannot_be_used_are_named(fitted):
     model, data = fitted
-    with pytest.raises(InvalidOption, match="model=LogisticRegression: pass a fitted estimator of propense"):
+    with pytest.raises(
+        InvalidOption, match="LogisticRegression is neither a fitted estimator of propense nor a pipeline"
+    ):
         bounds(LogisticRegression(), data.X, data.labelled)
     several = SeveralSources().fit(data.X, np.column_stack([data.labelled, data.X[:, 0] + data.X[:, 3] > 1]))
     with pytest.raises(InvalidOption, match="bounds is about one column of labels, but SeveralSources has several"):

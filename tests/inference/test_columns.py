@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import scipy.stats
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -154,6 +154,20 @@ def test_features_may_live_elsewhere(data, result, kind):
         np.testing.assert_allclose(getattr(found, name), getattr(result, name), rtol=1e-4)
 
 
+@pytest.mark.slow
+def test_a_pipeline_is_its_last_step(data):
+    """Fitted or not: the steps before it are fitted as the pipeline would fit them."""
+    scaled = StandardScaler().fit_transform(data.X)
+    expected = column_check(NAMED, scaled, data.labelled)
+    pipeline = make_pipeline(StandardScaler(), clone(NAMED))
+    fitted = clone(pipeline).fit(data.X, data.labelled)
+    step = fitted.steps[-1][0]
+    search = GridSearchCV(pipeline, {f"{step}__ridge": [NAMED.ridge]}, cv=2).fit(data.X, data.labelled)
+    for model in (pipeline, fitted, search):
+        found = column_check(model, data.X, data.labelled)
+        assert (found.prior, found.p_value, found.verdict) == (expected.prior, expected.p_value, expected.verdict)
+
+
 WRONG = [
     (SAREM(), {}, r"column_check\(propensity_features=None\): no column is named"),
     (SAREM(propensity_features=[]), {}, r"propensity_features=\[\]\): no column is named"),
@@ -162,7 +176,8 @@ WRONG = [
     (PGLin(), {"propensity_features": [1]}, "PGLin does not estimate which rows are labelled"),
     (KnownPropensity(propensity_features=[1]), {}, "KnownPropensity does not estimate which rows"),
     (SeveralSources(propensity_features=[1]), {}, "takes one column of labels, and SeveralSources has several"),
-    (make_pipeline(StandardScaler(), SAREM()), {}, "estimator=Pipeline: pass an estimator of propense"),
+    (make_pipeline(StandardScaler(), SAREM()), {}, "no column is named"),
+    (LogisticRegression(), {}, "LogisticRegression is neither a fitted estimator of propense"),
     (NAMED, {"random_state": "a"}, "random_state='a'"),
     (SAREM(ridge=-1.0, propensity_features=[1]), {}, "ridge=-1.0"),
     (SAREM(variant="published", propensity_features=[1]), {"known_negative": np.arange(1500) < 0}, None),

@@ -10,6 +10,8 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -297,12 +299,25 @@ def test_what_is_asked_for_is_checked(asked, said, data, model):
         intervals(model, data.X, data.labelled, **asked)
 
 
+@pytest.mark.parametrize("how", ["bootstrap", "sandwich"])
+def test_a_pipeline_has_the_intervals_of_its_last_step(data, how):
+    model = JointMLE(n_starts=1, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), model).fit(data.X, data.labelled)
+    search = GridSearchCV(pipeline, {"jointmle__ridge": [1.0]}, cv=2).fit(data.X, data.labelled)
+    scaled, at = pipeline[0].transform(data.X), data.X[:3]
+    options = {"how": how, "n_resamples": 3, "random_state": 0}
+    expected = intervals(pipeline[-1], scaled, data.labelled, at=pipeline[0].transform(at), **options)
+    for each in (pipeline, search):
+        found = intervals(each, data.X, data.labelled, at=at, **options)
+        assert found.prior == expected.prior
+        np.testing.assert_array_equal(found.hidden.high, expected.hidden.high)
+
+
 def test_only_fitted_estimators_of_ours_on_their_own_rows(data, model):
     with pytest.raises(NotFittedError):
         intervals(clone(model), data.X, data.labelled)
-    pipeline = make_pipeline(StandardScaler(), clone(model)).fit(data.X, data.labelled)
-    with pytest.raises(InvalidOption, match=r"estimator=Pipeline: .* For a pipeline, pass its last step"):
-        intervals(pipeline, data.X, data.labelled)
+    with pytest.raises(InvalidOption, match="LogisticRegression is neither a fitted estimator of propense"):
+        intervals(LogisticRegression(), data.X, data.labelled)
     with pytest.raises(InvalidInput, match=r"The prior on these rows is .* Pass the X, y and sample_weight of fit"):
         intervals(model, data.X[:700], data.labelled[:700])
     with pytest.raises(InvalidFeatures, match="features"):

@@ -5,8 +5,12 @@ import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
 from scipy.optimize import check_grad, minimize
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
-from propense import scar_test
+from propense import SAREM, scar_test
 from propense._designs import as_design
 from propense._maths.linear import coef_positions
 from propense._maths.logistic import sigmoid
@@ -167,6 +171,26 @@ def test_a_sample_of_the_rows_will_do(small):
     result = scar_test(small[0], small[1], max_rows=100, n_simulations=2, random_state=0)
     assert result.rows == 100
     assert 0 < result.labelled < 100
+
+
+def test_a_model_says_how_the_features_are_seen(small):
+    """Through a pipeline or a search: its steps, its columns, and its value of labelled rows."""
+    X, labelled, _ = small
+    s = np.where(labelled, "churn", "stay")
+    own = SAREM(propensity_features=[1], positive_label="churn")
+    pipeline = make_pipeline(SelectKBest(k=2), own).fit(X, s)
+    expected = scar_test(
+        pipeline[0].transform(X), s == "churn", propensity_features=[1], n_simulations=5, random_state=0
+    )
+    assert scar_test(X, s, model=pipeline, n_simulations=5, random_state=0).statistic == expected.statistic
+    search = GridSearchCV(pipeline, {"sarem__ridge": [1.0]}, cv=2).fit(X, s)
+    assert scar_test(X, s, model=search, n_simulations=5, random_state=0).statistic == expected.statistic
+    with pytest.raises(InvalidLabels, match="not certain"):
+        scar_test(X, s)
+    alone = scar_test(X, s, positive_label="churn", n_simulations=5, random_state=0)
+    assert alone.labelled == labelled.sum()
+    with pytest.raises(InvalidOption, match="LogisticRegression is neither"):
+        scar_test(X, s, model=LogisticRegression())
 
 
 def test_words_promise_no_proof(small):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -149,3 +151,88 @@ def test_a_known_prior_enters_where_it_can(model):
         get_scorer("sar_recall", prior=0.5)
     with pytest.raises(InvalidOption, match=r"no scorer 'accuracy'\. The scorers are lee_liu, "):
         get_scorer("accuracy")
+
+
+CLASSES = [name for name in get_scorer_names() if "joint" not in name]
+
+
+def best_threshold(model, score, folds, thresholds):
+    """The threshold with the best mean score over folds, by hand."""
+    means = np.zeros(len(thresholds))
+    for train, test in folds:
+        chances = clone(model).fit(DATA.X[train], DATA.labelled[train]).predict_proba(DATA.X[test])[:, 1]
+        means += [score(test, chances >= each) for each in thresholds]
+    return thresholds[int(np.argmax(means))]
+
+
+THRESHOLDS = np.linspace(0.02, 0.98, 25)
+HALVES = [(np.arange(200), np.arange(200, 400)), (np.arange(200, 400), np.arange(200))]
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_threshold_is_tuned_by_labels_and_propensities(name):
+    metric = getattr(ours, name if name != "lee_liu" else "lee_liu_score")
+    scorer = get_scorer(name).set_score_request(propensity=True)
+    tuned = TunedThresholdClassifierCV(SAREM(), scoring=scorer, cv=HALVES, thresholds=THRESHOLDS)
+    tuned.fit(DATA.X, DATA.labelled, propensity=DATA.propensity)
+
+    def score(rows, predicted):
+        return metric(DATA.labelled[rows], predicted, propensity=DATA.propensity[rows])
+
+    assert tuned.best_threshold_ == best_threshold(SAREM(), score, HALVES, THRESHOLDS)
+
+
+@pytest.mark.slow
+def test_a_threshold_is_tuned_without_routing_by_lee_and_liu():
+    for labels in (DATA.labelled, np.where(DATA.labelled, "positive", "unlabelled")):
+        tuned = TunedThresholdClassifierCV(
+            SAREM(), scoring=get_scorer("lee_liu"), cv=HALVES, thresholds=THRESHOLDS
+        ).fit(DATA.X, labels)
+        expected = best_threshold(
+            SAREM(), lambda rows, said: ours.lee_liu_score(DATA.labelled[rows], said), HALVES, THRESHOLDS
+        )
+        assert tuned.best_threshold_ == expected
+        positive = tuned.predict(DATA.X) == tuned.classes_[1]
+        np.testing.assert_array_equal(positive, tuned.estimator_.predict_proba(DATA.X)[:, 1] >= expected)
+    words = np.where(DATA.labelled, "churn", "stay")
+    model = SAREM(positive_label="churn")
+    scorer = get_scorer("lee_liu", positive_label="churn")
+    tuned = TunedThresholdClassifierCV(model, scoring=scorer, cv=HALVES, thresholds=THRESHOLDS).fit(DATA.X, words)
+    assert tuned.best_threshold_ == expected
+    assert repr(scorer) == "get_scorer('lee_liu', positive_label='churn')"
+
+
+def test_a_threshold_that_cannot_be_tuned_says_why():
+    with pytest.raises(InvalidPropensity, match=r"'sar_recall'\) needs the propensity.*set_score_request"):
+        TunedThresholdClassifierCV(SAREM(), scoring=get_scorer("sar_recall"), cv=2).fit(DATA.X, DATA.labelled)
+    with pytest.raises(InvalidOption, match="scores chances, which no threshold changes"):
+        TunedThresholdClassifierCV(SAREM(), scoring=get_scorer("neg_joint_risk"), cv=2).fit(DATA.X, DATA.labelled)
+    with pytest.raises(InvalidOption, match="the labelled rows of this SAREM are those of"):
+        get_scorer("lee_liu", positive_label="a")(SAREM().fit(DATA.X, DATA.labelled), NEW.X, NEW.labelled)
+
+
+@pytest.mark.usefixtures("routing")
+def test_make_scorer_takes_the_metrics_themselves():
+    told = {"propensity": DATA.propensity}
+    by_name = get_scorer("sar_balanced_accuracy").set_score_request(propensity=True)
+    made = make_scorer(ours.sar_balanced_accuracy).set_score_request(propensity=True)
+    risk = make_scorer(ours.joint_risk, response_method="predict_proba", greater_is_better=False)
+    pairs = [(by_name, made)]
+    pairs += [
+        (get_scorer("neg_joint_risk").set_score_request(propensity=True), risk.set_score_request(propensity=True))
+    ]
+    for one, other in pairs:
+        scores = [cross_val_score(Naive(), DATA.X, DATA.labelled, scoring=each, params=told) for each in (one, other)]
+        np.testing.assert_allclose(*scores, rtol=1e-12)
+    words = np.where(DATA.labelled, "churn", "stay")
+    scorer = make_scorer(ours.sar_recall, propensity=0.5, positive_label="churn")
+    found = cross_val_score(Naive(positive_label="churn"), DATA.X, words, scoring=scorer)
+    plain = cross_val_score(Naive(), DATA.X, DATA.labelled, scoring=make_scorer(ours.sar_recall, propensity=0.5))
+    np.testing.assert_array_equal(found, plain)
+
+
+def test_a_calibrated_model_is_not_scored_by_a_propensity_it_does_not_have():
+    calibrated = CalibratedClassifierCV(Naive(), cv=2).fit(DATA.X, DATA.labelled)
+    with pytest.raises(InvalidPropensity, match="CalibratedClassifierCV learns from the labels"):
+        get_scorer("sar_recall")(calibrated, NEW.X, NEW.labelled)

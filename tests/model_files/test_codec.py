@@ -275,7 +275,17 @@ CLASSES = {
 @pytest.mark.parametrize("classes", CLASSES.values(), ids=CLASSES)
 def test_classes_of_any_kind_are_kept(problem, kept, classes):
     X, s = problem
-    assert_survives(Naive().fit(X, classes[s]), kept, X)
+    assert_survives(Naive(positive_label=classes.tolist()[1]).fit(X, classes[s]), kept, X)
+
+
+@pytest.mark.parametrize("label", ["churn", np.str_("churn"), 1, np.int64(1), 0.5, False, np.False_, None])
+def test_the_value_of_labelled_rows_is_kept(problem, kept, label):
+    X, s = problem
+    other = {str: "stay", np.str_: "stay", bool: True, np.bool_: True}.get(type(label), 7)
+    again = kept(Naive(positive_label=label).fit(X, np.where(s == 1, 8 if label is None else label, other)))
+    assert again.positive_label == label
+    assert again.classes_.tolist() == [other, 8 if label is None else label]
+    np.testing.assert_array_equal(again.fit(X, np.where(s == 1, again.classes_[1], other)).classes_, again.classes_)
 
 
 def test_one_label_with_missing_values_is_kept(problem, kept):

@@ -41,8 +41,27 @@ def test_a_fit_to_mixed_columns_comes_back_bit_for_bit(model, frame, tmp_path):
         assert getattr(again, method)(frame).tobytes() == getattr(model, method)(frame).tobytes()
 
 
+def test_the_form_of_dates_and_durations_come_back(frame, rng, tmp_path):
+    frame["admitted"] = [f"{day.month}/{day.day}/{day.year}" for day in frame["admitted"]]
+    frame["stay"] = pd.to_timedelta(rng.integers(1, 90, N), unit="h")
+    model = Trees().fit(frame, (frame["ward"] == "s") & (rng.random(N) < 0.7))
+    save(model, tmp_path / "m.propense")
+    again = load(tmp_path / "m.propense")
+    assert again._columns == model._columns
+    assert [(each.kind, each.form) for each in again._columns[-3:]] == [
+        ("date", "m/d/y"),
+        ("empty", ""),
+        ("duration", ""),
+    ]
+    np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+
+
 WRONG = [
     [],
+    [("age", "number", [], "d.m.y")] * 5,
+    [("age", "category", ["a"], "unit:kg")] * 5,
+    [("age", "date", [], 3)] * 5,
+    [("age", "number", [], "", "")] * 5,
     "age",
     [("age", "number", [])],
     [("age", "colour", [])] * 5,

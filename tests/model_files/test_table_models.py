@@ -1,6 +1,7 @@
 """Models of tables in files: the same scores, whatever later versions do, and no nonsense."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from propense.errors import ModelFileError
 from propense.model_files import inspect
 from propense.model_files.codec import build_model, describe_model
 from propense.tables import Label, fit_table
+from propense.tables.spelling import Spelling
 
 FIXTURES = Path(__file__).parent / "fixtures"
 pytestmark = pytest.mark.usefixtures("few_simulations")
@@ -47,6 +49,17 @@ def test_inspect_shows_the_columns_of_the_table(clinic, tmp_path):
     assert (facts["method"], facts["label"], facts["id"]) == ("PUClassifier", "reported = yes", None)
     assert facts["kinds"] == {c.name: c.kind for c in found.schema.columns}
     assert facts["about"] == {"table": "clinic"}
+
+
+@pytest.mark.parametrize(
+    "spelling", [Spelling(), Spelling(","), Spelling(".", "cp1252", "Patients"), Spelling(encoding="utf-16-le")]
+)
+def test_how_the_table_was_written_comes_back(clinic, tmp_path, spelling):
+    model = replace(fit_table(clinic, "reported", id="patient", method="naive").model, spelling=spelling)
+    propense.save(model, tmp_path / "m.propense")
+    assert propense.load(tmp_path / "m.propense").spelling == spelling
+    shown = {name: value for name, value in vars(spelling).items() if value is not None}
+    assert inspect(tmp_path / "m.propense")["spelling"] == shown
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +107,14 @@ def spoilt(description, key, value):
         ("held_out", {"rows": np.array([1, 2]), "log_odds": np.zeros((2, 2))}),
         ("held_out", {"rows": np.array([1, 2]), "log_odds": np.full((2, 2), np.nan, np.float32)}),
         ("held_out", {"rows": np.array([1, 2]), "log_odds": np.full((2, 4), np.inf, np.float32)}),
+        ("spelling", ","),
+        ("spelling", {"decimal": ","}),
+        ("spelling", {"decimal": "x", "encoding": None, "sheet": None}),
+        ("spelling", {"decimal": [","], "encoding": None, "sheet": None}),
+        ("spelling", {"decimal": None, "encoding": "zlib_codec", "sheet": None}),
+        ("spelling", {"decimal": None, "encoding": "../os", "sheet": None}),
+        ("spelling", {"decimal": None, "encoding": 3, "sheet": None}),
+        ("spelling", {"decimal": None, "encoding": None, "sheet": "\udc80"}),
     ],
 )
 def test_nonsense_is_no_model_of_a_table(description, key, value):

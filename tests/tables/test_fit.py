@@ -4,10 +4,13 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import compute, csv, parquet
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -138,6 +141,10 @@ LABELS = [
     (["Y", "n"], "letters"),
     (["Ja", "Nein"], "German"),
     (["reported", "not reported"], "a word and its denial"),
+    (["Positive", "unlabelled"], "positive and unlabelled"),
+    (["case", "control"], "case and control"),
+    (["fraud", "unknown"], "a word and unknown"),
+    (["flagged", "unflagged"], "a word and its denial in one"),
 ]
 
 
@@ -265,7 +272,6 @@ WRONG = [
     ({"id": "name"}, InvalidTable, r"has no column 'name' \(id=\)"),
     ({"drop": ["name"]}, InvalidTable, r"has no column 'name' \(drop=\)"),
     ({"categorical": ["name"]}, InvalidTable, r"has no column 'name' \(categorical=\)"),
-    ({"id": None}, InvalidTable, "column 'patient' holds 600 different texts.*id='patient'"),
     ({"method": "magic"}, InvalidOption, "There is no method 'magic'. Choose one of pu, jerm, jerm-paper, joint-mle"),
     ({"decision": "fair"}, InvalidOption, "decision='fair'"),
     ({"label": "region"}, InvalidLabels, r"t\.csv, column 'region' has 3 values \('east', 'north', 'south'\)"),
@@ -296,6 +302,62 @@ def test_a_table_without_labels_is_an_error(clinic):
         fit_table(unnamed, "reported")
 
 
+@pytest.mark.parametrize("kind", ["csv", "path", "parquet", "pandas", "polars", "batch"])
+def test_a_table_may_be_a_file_or_a_data_frame(tmp_path, clinic, found, kind):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    parquet.write_table(clinic, tmp_path / "t.parquet")
+    table = {
+        "csv": str(tmp_path / "t.csv"),
+        "path": tmp_path / "t.csv",
+        "parquet": tmp_path / "t.parquet",
+        "pandas": clinic.to_pandas().set_index(np.arange(600) + 7),
+        "polars": pl.from_arrow(clinic),
+        "batch": clinic.combine_chunks().to_batches()[0],
+    }[kind]
+    again = fit_table(table, "reported", **LINEAR)
+    assert again.schema == found.schema
+    np.testing.assert_array_equal(again.scores.hidden, found.scores.hidden)
+
+
+def test_what_is_no_table_is_one_error(tmp_path, clinic):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    # The file names the place of an error.
+    with pytest.raises(InvalidTable, match=r"t\.csv has no column 'told'"):
+        fit_table(tmp_path / "t.csv", "told")
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    mixed = pd.DataFrame({"a": [1, "x", b"y"], "reported": [1, 0, 1]})
+    for table, words in (
+        (tmp_path / "none.csv", r"none\.csv"),
+        (tmp_path, "is a folder. Pass a file, or .* fit_folder"),
+        (pl.from_arrow(clinic).lazy(), r"the table is a LazyFrame of polars.* Call .collect\(\)"),
+        (twice, "the table cannot be read as columns of one kind each: Duplicate column names"),
+        (mixed, "the table cannot be read as columns of one kind each"),
+        ({"a": [1]}, "the table is a dict. Pass an Arrow table, a data frame"),
+        (np.zeros((2, 2)), "the table is a ndarray"),
+    ):
+        with pytest.raises(InvalidTable, match=words):
+            fit_table(table, "reported")
+
+
+def test_a_table_with_most_rows_labelled_names_its_own_values(clinic, found):
+    labels = pa.array(["case" if each else "control" for each in (~found.labelled).tolist()])
+    table = clinic.set_column(clinic.column_names.index("reported"), "reported", labels)
+    notes = " ".join(fit_table(table, "reported", **LINEAR, scar_test=False).notes)
+    assert "have the value 'case', which was read as the label, and the others 'control'" in notes
+    assert "pass positive='control'" in notes
+    swapped = fit_table(table, "reported", positive="control", **LINEAR, scar_test=False)
+    assert "Most rows are labelled" not in " ".join(swapped.notes)
+    # Labels and empty cells cannot be the other way round.
+    gaps = pa.array(["case" if each else None for each in (~found.labelled).tolist()])
+    table = clinic.set_column(clinic.column_names.index("reported"), "reported", gaps)
+    assert "Most rows are labelled" not in " ".join(fit_table(table, "reported", **LINEAR, scar_test=False).notes)
+
+
+def test_the_value_of_labelled_rows_is_an_option_of_the_table(clinic):
+    with pytest.raises(InvalidOption, match="Pass positive= in its place"):
+        fit_table(clinic, "reported", id="patient", parameters={"positive_label": "yes"})
+
+
 def test_columns_that_are_probably_not_features_are_noted(clinic, found):
     odd = (
         clinic.append_column("one", pa.array([1.0] * 600))
@@ -304,10 +366,90 @@ def test_columns_that_are_probably_not_features_are_noted(clinic, found):
     )
     notes = " ".join(fit_table(odd, "reported", id="patient", method="pglin").notes)
     assert "The column 'one' has the same value in every row" in notes
-    assert "The column 'number' has a different whole number in every row. Pass id='number' if it" in notes
+    assert "The column 'number' counts the rows one by one and was left out. Pass id='number' if it" in notes
     assert "The column 'known' shows exactly which rows are labelled." in notes
     wide = pa.table({f"x{j}": np.random.default_rng(j).normal(size=20) for j in range(30)} | {"s": [True, False] * 10})
     assert any("30 features but only 20 rows" in note for note in fit_table(wide, "s", method="pglin").notes)
+
+
+def test_all_that_is_wrong_with_the_columns_is_in_one_error(clinic):
+    odd = clinic.append_column("weight", pa.array(["72,5", "80,1", "64,0"] * 200))
+    odd = odd.append_column("hidden", pa.array(range(600))).append_column("dose", pa.array(["1 mg", "2 g"] * 300))
+    with pytest.raises(InvalidTable) as caught:
+        fit_table(odd, "reportd", where="t.csv", id="Patient", drop=["colour"], categorical=["regio"])
+    words = str(caught.value)
+    assert words.startswith("t.csv has 7 problems: (1) has no column 'reportd' (label=). Did you mean 'reported'? (2) ")
+    for part in (
+        "has no column 'Patient' (id=). Did you mean 'patient'?",
+        "has no column 'colour' (drop=).",
+        "has no column 'regio' (categorical=). Did you mean 'region'?",
+        "has a column 'hidden', a name that scoring adds",
+        "column 'weight': most cells look like numbers, but '72,5' in row 1 is not one",
+        "column 'dose' holds numbers in different units (300 g, 300 mg)",
+    ):
+        assert part in words
+    # A label that cannot be read is one of them.
+    with pytest.raises(
+        InvalidTable, match=r"has 2 problems: \(1\) column 'sex' holds 'f' and 'm'.*\(2\) column 'dose'"
+    ):
+        fit_table(odd.drop_columns(["hidden", "weight"]), "sex", id="patient")
+
+
+def test_words_read_as_missing_are_noted_and_kept_in_the_model(clinic, tmp_path):
+    symptoms = np.random.default_rng(0).choice(["none", "mild", "severe"], 600)
+    table = clinic.append_column("symptom", pa.array(symptoms))
+    found = fit_table(table, "reported", id="patient", method="pglin")
+    count = int((symptoms == "none").sum())
+    note = (
+        f"Cells that say 'none' were read as missing: {count} in the column 'symptom'. If it is a value, pass missing_"
+    )
+    assert any(each.startswith(note) for each in found.notes)
+    plain = {"id": "patient", "method": "pglin", "missing_words": False, "missing": ["severe", "lost"]}
+    found = fit_table(table, "reported", **plain)
+    assert set(found.schema.columns[-1].levels) == {"none", "mild", "(missing)"}
+    assert "The word 'lost' of missing= is in no column." in found.notes
+    save(found.model, tmp_path / "m.propense")
+    again = load(tmp_path / "m.propense")
+    assert again.schema == found.schema
+    np.testing.assert_array_equal(again.score(table).posterior, found.model.score(table).posterior)
+
+
+def test_columns_with_units_dates_and_durations_are_read_alike_by_a_saved_model(clinic, tmp_path):
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 700, 600)
+    table = (
+        clinic.append_column("weight", pa.array([f"{each} kg" for each in rng.integers(40, 120, 600)]))
+        .append_column(
+            "visit",
+            pa.array([str(np.datetime64("2021-01-01") + each)[5:].replace("-", "/") + "/2021" for each in days]),
+        )
+        .append_column("stay", pa.array([f"{each} days" for each in rng.integers(1, 30, 600)]))
+        .append_column("crp", pa.array([f"<{each}" if each < 5 else str(each) for each in rng.integers(1, 50, 600)]))
+    )
+    found = fit_table(table, "reported", id="patient", method="pglin")
+    forms = {column.name: (column.kind, column.form) for column in found.schema.columns[-4:]}
+    assert forms == {
+        "weight": ("number", "unit:kg"),
+        "visit": ("date", "m/d/y"),
+        "stay": ("duration", ""),
+        "crp": ("number", "limits unit:"),
+    }
+    save(found.model, tmp_path / "m.propense")
+    again = load(tmp_path / "m.propense")
+    np.testing.assert_array_equal(again.score(table).posterior, found.model.score(table).posterior)
+
+
+def test_four_hundred_columns_are_fitted_and_notes_on_them_are_few(rng):
+    table = {f"x{j}": rng.normal(size=60) for j in range(250)}
+    table |= {f"empty{j}": pa.nulls(60) for j in range(50)} | {f"one{j}": [1.0] * 60 for j in range(50)}
+    table |= {f"text{j}": [f"{j} words {i}" for i in range(60)] for j in range(50)}
+    found = fit_table(pa.table(table | {"s": [True, False] * 30}), "s", method="naive", scar_test=False)
+    assert len(found.schema.columns) == 300
+    assert len(found.notes) < 10
+    assert (
+        "The column 'empty0' is empty and was left out. The same holds for 49 other columns: 'empty1',"
+        in found.notes[0]
+    )
 
 
 def test_names_that_scoring_writes_and_row_numbers_of_pandas_are_refused(clinic):
@@ -336,6 +478,13 @@ def test_a_pipeline_is_summarised():
         summarise_estimator(pipeline, data.X, data.labelled, ids=[1, 2, 3])
     with pytest.raises(NotFittedError):
         summarise_estimator(JERM(), data.X, data.labelled)
+    words = np.where(data.labelled, "churn", "stay")
+    named = GridSearchCV(
+        make_pipeline(StandardScaler(), JERM(positive_label="churn")), {"jerm__ridge": [JERM().ridge]}, cv=2
+    )
+    again = summarise_estimator(named.fit(data.X, words), data.X, words)
+    np.testing.assert_array_equal(again.labelled, data.labelled)
+    np.testing.assert_allclose(again.scores.hidden, found.scores.hidden)
 
 
 def test_an_estimator_is_summarised():

@@ -187,8 +187,8 @@ def test_the_list_has_the_columns_of_the_table_as_they_were(tmp_path, clinic, fo
     np.testing.assert_array_equal(hidden, review.hidden.clip(0.01, 0.99).round(2))
     with pytest.raises(InvalidTable, match=r"t has a column 'rank', which the list would add\. Rename it"):
         review.take(table.append_column("rank", pa.array(range(600))), "t")
-    with pytest.raises(InvalidTable, match=r"l\.xlsx"):
-        write_list(review, table, source, tmp_path / "l.xlsx")
+    with pytest.raises(InvalidTable, match=r"l\.xls"):
+        write_list(review, table, source, tmp_path / "l.xls")
 
 
 def test_the_naive_method_has_no_list(clinic):
@@ -235,8 +235,12 @@ def test_a_list_that_could_not_be_written_is_refused_before_the_fit(tmp_path):
     for name in ADDED:
         with pytest.raises(InvalidTable, match=rf"t has a column '{name}', which the list would add"):
             check_list(PUClassifier, ["age", name], tmp_path / "l.csv", "t")
-    with pytest.raises(InvalidTable, match=r"l\.xlsx"):
-        check_list(PUClassifier, ["age"], tmp_path / "l.xlsx", "t")
+    with pytest.raises(InvalidTable, match=r"l\.xls"):
+        check_list(PUClassifier, ["age"], tmp_path / "l.xls", "t")
+    with pytest.raises(InvalidTable, match=r"l\.xlsx: a sheet holds 1,048,576 rows, the names included"):
+        check_list(PUClassifier, ["age"], tmp_path / "l.xlsx", "t", top=2_000_000)
+    with pytest.raises(InvalidTable, match=r"l\.xlsx: a sheet holds 16,384 columns, and the table has 20,004"):
+        check_list(PUClassifier, [f"x{i}" for i in range(20_000)], tmp_path / "l.xlsx", "t")
 
 
 def test_no_fewer_than_none_and_no_more_than_all_rows_are_promised():

@@ -3,10 +3,11 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import csv, parquet
+from pyarrow import csv
 
 from propense.errors import InvalidLabels, InvalidOption, InvalidTable
-from propense.tables import TableFile, files, fit_table, score_file
+from propense.tables import TableFile, TableWriter, fit_table, score_file
+from propense.tables.formats import csv_files, excel_files, json_files, typed_files
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -18,15 +19,17 @@ def found(clinic):
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(files, "_BLOCK", 4096)
-    monkeypatch.setattr(files, "_ROWS", 100)
+    for module in (csv_files, json_files):
+        monkeypatch.setattr(module, "BLOCK", 4096)
+    for module in (excel_files, json_files, typed_files):
+        monkeypatch.setattr(module, "ROWS", 100)
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
-@pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.csv.gz"])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl", "t.xlsx"])
+@pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.csv.gz", "o.jsonl.xz", "o.xlsx"])
 def test_every_row_keeps_its_place_and_gets_its_scores(tmp_path, clinic, found, small_batches, name, out):
-    write = csv.write_csv if name.endswith("csv") else parquet.write_table
-    write(clinic, tmp_path / name)
+    with TableWriter(tmp_path / name) as writer:
+        writer.write(clinic)
     told = []
     done = score_file(found.model, TableFile(tmp_path / name), tmp_path / out, progress=told.append)
     assert len(told) > 3
@@ -86,7 +89,14 @@ def test_a_spreadsheet_gets_back_its_own_kind_of_file(tmp_path, clinic, found):
     assert done.positives == pytest.approx(found.expected.sum())
     written = (tmp_path / "o.csv").read_text(encoding="utf-8")
     assert written.replace('"', "").startswith("\ufeffpatient;age;")
-    assert TableFile(tmp_path / "o.csv").read().column("age").to_pylist()[0] == str(rows[0]["age"]).replace(".", ",")
+    back = TableFile(tmp_path / "o.csv").read()
+    assert back.column("age").to_pylist()[0] == str(rows[0]["age"]).replace(".", ",")
+    # Its own columns have the decimal sign of the table.
+    for name in ("posterior", "propensity", "hidden"):
+        cells = back.column(name).to_pylist()
+        assert not any("." in cell for cell in cells)
+        values = [float(cell.replace(",", ".")) for cell in cells]
+        np.testing.assert_allclose(values, getattr(found.scores, name), rtol=1e-12)
 
 
 def test_labels_may_differ_in_case_but_not_in_value(tmp_path, clinic, found):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from propense.errors import InvalidOption, InvalidTable
+from propense.tables import Label, LabelColumns
 from propense.tables.verdicts import NO, OPEN, UNSURE, YES, read_words
 
 
@@ -89,3 +90,20 @@ def test_many_unknown_words_are_not_all_listed():
     with pytest.raises(InvalidTable, match="and 14 more"):
         read_words([f"word{i}" for i in range(20)], "f.csv")
     assert read_words([], "f.csv").dtype == np.int8
+
+
+def test_the_words_of_the_label_are_verdicts_too():
+    """Somebody who fits fraud against ok writes fraud and ok."""
+    cells = ["fraud", "OK", "?", ""]
+    assert read_words(cells, "f", label=Label("status", "fraud", "ok")).tolist() == [YES, NO, UNSURE, OPEN]
+    with pytest.raises(InvalidTable, match="holds 'fraud', 'ok'"):
+        read_words(cells, "f")
+    # What has a meaning of its own keeps it: the label may be that somebody did not pay.
+    assert read_words(["yes", "no"], "f", label=Label("paid", "no", "yes")).tolist() == [YES, NO]
+    # No label is not a verdict, and a word that is given wins.
+    with pytest.raises(InvalidTable, match="holds 'unlabelled'"):
+        read_words(["positive", "unlabelled"], "f", label=Label("s", "positive", "unlabelled"))
+    with pytest.raises(InvalidTable, match="holds 'fraud'"):
+        read_words(cells[:2], "f", positive="theft", label=Label("status", "fraud", "ok"))
+    several = LabelColumns((Label("a", "hit", "miss"), Label("b", "found", "lost")))
+    assert read_words(["hit", "found", "miss"], "f", label=several).tolist() == [YES, YES, NO]

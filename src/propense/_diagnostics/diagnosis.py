@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from propense._representation import Readable, Sheet
+
 __all__ = ["READINGS", "SCORE_READINGS", "STRONG", "WIDER", "Diagnosis"]
 
 # Readings: assumptions about e under which the same labels are read. Of a linear fit: e is constant; e as fitted; e has
@@ -37,8 +39,8 @@ _FOUND = {
 }
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Readable):
     """What a `PUClassifier` found out about the labelling, and how sure its answer is.
 
     Print it for a summary in words; ``details()`` explains the numbers.
@@ -167,6 +169,18 @@ priors: share of positive rows under each assumption."""
     def _learned(self) -> list[str]:
         head = "learners: chance that a labelled row has a higher score than an unlabelled one; 0.5 is none."
         return [head, *(f"  {name}: {chance:.2f}." for name, chance in self.learners.items())]
+
+    def _headline(self) -> str:
+        ends = "" if math.isnan(self.low) or self.low == self.high else f" ({self.low:.0%} to {self.high:.0%})"
+        return f"{self.priors['shared']:.1%} of rows are positive{ends}; labelling: {self.labelling}"
+
+    def _sheets(self) -> list[Sheet]:
+        priors = [[name, f"{prior:.1%}", _MEANING[name]] for name, prior in self.priors.items()]
+        learned = [[name, "" if math.isnan(chance) else f"{chance:.2f}"] for name, chance in self.learners.items()]
+        return [
+            Sheet("Share of positive rows, by assumption", ["assumption", "share", "meaning"], priors),
+            Sheet("Chance that a labelled row scores above an unlabelled one", ["learner", "chance"], learned),
+        ]
 
     def __str__(self) -> str:
         lines = [self.pattern]

@@ -29,6 +29,7 @@ __all__ = [
     "falling_curve",
     "few_rows",
     "halves_disagree",
+    "mostly_labelled",
     "readings_differ",
     "starts_disagree",
 ]
@@ -330,6 +331,22 @@ def falling_curve(slope: float) -> str | None:
     )
 
 
+# Labels that miss positives are on fewer rows than the other value, unless most rows are positive, which is rare where
+# positives are looked for. Values that were swapped give more, nearly always.
+_HALF = 0.5
+
+
+def mostly_labelled(share: float, label: str, other: str, way: str = "positive_label=") -> str | None:
+    """More than half of the rows are labelled; the two values of y may have been read the wrong way round."""
+    if share <= _HALF:
+        return None
+    return (
+        f"Most rows are labelled: {share:.0%} of them have the value {label}, which was read as the label, and the "
+        f"others {other}. If {other} marks the labelled rows, pass {way}{other}. If {label} does, most rows are "
+        "positive, and the estimates rest on few unlabelled rows."
+    )
+
+
 # Those that follow from the statistics of a fit, in the order in which they are reported.
 _FROM_STATISTICS: dict[str, Callable[[FitStatistics], str | None]] = {
     function.__name__: function
@@ -352,7 +369,15 @@ KINDS: dict[str, Callable[..., str | None]] = {
     **_FROM_STATISTICS,
     **{
         function.__name__: function
-        for function in (all_likely, starts_disagree, readings_differ, halves_disagree, few_rows, falling_curve)
+        for function in (
+            mostly_labelled,
+            all_likely,
+            starts_disagree,
+            readings_differ,
+            halves_disagree,
+            few_rows,
+            falling_curve,
+        )
     },
     **{function.__name__: function for function in (one_source, no_overlap, few_overlaps)},
 }
@@ -360,7 +385,7 @@ KINDS: dict[str, Callable[..., str | None]] = {
 # The doubts that apply to a method: a regression of the class, or of the label; a known propensity; a propensity that
 # is a function of y; methods that estimate both; and those for which y and e are interchangeable.
 OF_CLASSES = ("few_labels", "labels_per_feature", "unexplained")
-OF_LABELS = (*OF_CLASSES, "stray_labels")
+OF_LABELS = (*OF_CLASSES, "stray_labels", "mostly_labelled")
 OF_KNOWN = (*OF_LABELS, "all_positive")
 OF_RATIO = (*OF_KNOWN, "all_labelled")
 GENERAL = (*OF_RATIO, "collinear", "at_boundary", "memorised", "weak_columns")

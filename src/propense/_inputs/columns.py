@@ -1,7 +1,5 @@
 """Columns of different kinds as numbers: what fit learns of each, and what a column of other rows then is."""
 
-import datetime
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.moments import OddDates, date_form, day_of, duration_of, duration_words, moment_of
 from propense._maths.arrays import Vector
 from propense.errors import InvalidFeatures
 
@@ -16,6 +15,7 @@ __all__ = [
     "HOLDS",
     "KINDS",
     "MISSING",
+    "NAMED_KINDS",
     "OTHER",
     "Cells",
     "Column",
@@ -23,25 +23,30 @@ __all__ = [
     "date_of",
     "day_of",
     "days",
+    "days_of_durations",
     "example",
     "learn_column",
     "level_counts",
 ]
 
-# "truth" is true or false, as the numbers 1 and 0; a "date" is in days since 1970, the time of day included; an
-# "empty" column is missing in every row of fit.
-KINDS = ("number", "truth", "date", "category", "empty")
+# "truth" is true or false, as the numbers 1 and 0; a "date" is in days since 1970, the time of day included; a
+# "duration" is in days; an "empty" column is missing in every row of fit.
+KINDS = ("number", "truth", "date", "duration", "category", "empty")
+# Those that an array of numbers cannot have.
+NAMED_KINDS = ("category", "date", "duration")
 # Levels that are not a value of the column.
 MISSING, OTHER = "(missing)", "(other)"
 # A category has at most 30 levels, each with at least 5 rows; the other values are OTHER.
 _LEVELS, _ROWS = 30, 5
-# Text that is a date and, perhaps, a time; and text that looks like a date in some other form.
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:?\d{2}.*)?")
-_DATED = re.compile(r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ].*)?")
-_START = datetime.datetime(1970, 1, 1)
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 # What a column of a kind holds, in words.
-HOLDS = {"number": "numbers", "truth": "true or false", "date": "dates", "category": "text"}
+HOLDS = {
+    "number": "numbers",
+    "truth": "true or false",
+    "date": "dates",
+    "duration": "durations",
+    "category": "text",
+}
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Cells:
 
     Attributes
     ----------
-    kind : {"number", "truth", "date", "category", "empty"}
+    kind : {"number", "truth", "date", "duration", "category", "empty"}
     values : ndarray of shape (n,)
         Numbers, NaN where missing; for a category the places of the cells among the words, −1 where missing.
     words : sequence of str
@@ -72,14 +77,18 @@ class Column:
     Attributes
     ----------
     name : str
-    kind : {"number", "truth", "date", "category", "empty"}
+    kind : {"number", "truth", "date", "duration", "category", "empty"}
     levels : tuple of str
         The levels of a category, the most frequent first.
+    form : str
+        How its cells are written, where text needs more than its kind to be read: "m/d/y" for dates such as 12/31/2020,
+        "unit:kg" for numbers such as 72 kg.
     """
 
     name: str
     kind: str
     levels: tuple[str, ...] = ()
+    form: str = ""
 
     def encode(self, cells: Cells) -> Vector:
         """Numbers, NaN where missing; for a category the number of the level, −1 if it is not a level of the fit.
@@ -92,8 +101,8 @@ class Column:
             return self._encode_levels(cells)
         if cells.kind == "empty":
             return np.full(len(cells.values), np.nan)
-        if self.kind == "date" and cells.kind == "category":
-            return self._encode_dates(cells)
+        if self.kind in ("date", "duration") and cells.kind == "category":
+            return self._encode_moments(cells)
         numbers = self.kind in ("number", "truth") and cells.kind in ("number", "truth")
         if self.kind != cells.kind and not numbers:
             raise InvalidFeatures(
@@ -109,17 +118,26 @@ class Column:
                 )
         return np.asarray(cells.values, dtype=np.float64)
 
-    def _encode_dates(self, cells: Cells) -> Vector:
-        found = [_day_of_text(word) for word in cells.words]
+    def _encode_moments(self, cells: Cells) -> Vector:
+        found = [self._days_of(word) for word in cells.words]
         # The last one is where −1 points to.
         out = np.array([*(np.nan if day is None else day for day in found), np.nan])[cells.values]
         wrong = (cells.values >= 0) & np.isnan(out)
         if wrong.any():
+            form = "2020-12-31" if self.kind == "date" else "3 days or 02:15:00"
             raise InvalidFeatures(
-                f"X, column {self.name!r} held dates in fit and holds {cells.words[cells.values[wrong][0]]!r} now. "
-                "Write dates as 2020-12-31, or convert the column to what it was in fit."
+                f"X, column {self.name!r} held {HOLDS[self.kind]} in fit and holds "
+                f"{cells.words[cells.values[wrong][0]]!r} now. Write {HOLDS[self.kind]} as {form}, or convert the "
+                "column to what it was in fit."
             )
         return np.asarray(out)
+
+    def _days_of(self, word: str) -> float | None:
+        """The days of a date or duration in a text; dates may also be written as 2020-12-31."""
+        if self.kind == "duration":
+            return duration_of(word)
+        found = [moment_of(word, form) for form in dict.fromkeys((self.form, ""))]
+        return next((day_of(moment) for moment in found if moment is not None), None)
 
     def _encode_levels(self, cells: Cells) -> Vector:
         places = {level: place for place, level in enumerate(self.levels)}
@@ -142,8 +160,12 @@ def learn_column(name: str, cells: Cells, counted: NDArray[np.bool_] | None = No
     for word, count in zip(cells.words, np.bincount(values[values >= 0], minlength=len(cells.words)), strict=True):
         if count:
             counts[word] = counts.get(word, 0) + int(count)
-    if not cells.declared and _are_dates(name, counts):
-        return Column(name, "date")
+    if not cells.declared:
+        form = _date_form(name, counts)
+        if form is not None:
+            return Column(name, "date", form=form)
+        if all(duration_of(word) is not None for word in counts):
+            return Column(name, "duration")
     levels = choose_levels(counts, bool((values < 0).any()))
     if levels is None:
         raise InvalidFeatures(
@@ -153,33 +175,16 @@ def learn_column(name: str, cells: Cells, counted: NDArray[np.bool_] | None = No
     return Column(name, "category", levels)
 
 
-def _are_dates(name: str, counts: Mapping[str, int]) -> bool:
-    """Whether texts are dates such as 2020-12-31, all of them; an error if most are dates, but in another form."""
-    dated = {word: count for word, count in counts.items() if _DATED.fullmatch(word)}
-    if 2 * sum(dated.values()) <= sum(counts.values()):
-        return False
-    wrong = next((word for word in counts if _day_of_text(word) is None), None)
-    if wrong is not None:
-        raise InvalidFeatures(
-            f"X, column {name!r} holds dates as text, such as {next(iter(dated))!r}, and {wrong!r} is not of the form "
-            "2020-12-31. Convert it, for example with pandas.to_datetime, or to a category if its values are names."
-        )
-    return True
-
-
-def _day_of_text(word: str) -> float | None:
-    """The days since 1970 of text such as 2020-12-31 or 2020-12-31 23:59; None if it is not of this form."""
+def _date_form(name: str, counts: Mapping[str, int]) -> str | None:
+    """The form of texts that are dates, or None; an error if most are dates that cannot be read."""
     try:
-        return day_of(datetime.datetime.fromisoformat(word)) if _DATE.fullmatch(word) else None
-    except (ValueError, OverflowError):
-        return None
-
-
-def day_of(moment: datetime.datetime) -> float:
-    """The days since 1970 of a time; without a time zone it is in UTC."""
-    # In Python's own time, whose differences cannot overflow.
-    since = moment.replace(tzinfo=None) - _START - (moment.utcoffset() or datetime.timedelta())
-    return float(since.days + (10**6 * since.seconds + since.microseconds) / (86_400 * 10**6))
+        return date_form(counts)
+    except OddDates as error:
+        why = str(error).partition("; pass")[0]
+        raise InvalidFeatures(
+            f"X, column {name!r} holds dates as text: {why}. Write all of them as 2020-12-31, convert the column, for "
+            "example with pandas.to_datetime, or make it a category if its values are names."
+        ) from None
 
 
 def choose_levels(counts: Mapping[str, int], missing: bool) -> tuple[str, ...] | None:
@@ -210,6 +215,15 @@ def days(moments: NDArray[np.datetime64]) -> Vector:
     return np.where(np.isnat(moments), np.nan, whole + rest / per_day)
 
 
+def days_of_durations(spans: NDArray[np.timedelta64]) -> Vector:
+    """The days of durations, NaN where missing."""
+    unit, _ = np.datetime_data(spans.dtype)
+    if unit not in _TICKS:
+        unit = "us" if unit in ("ps", "fs", "as") else "s"
+    ticks = spans.astype(f"timedelta64[{unit}]", copy=False)
+    return np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64) / (86_400 * _TICKS[unit]))
+
+
 def date_of(day: float) -> str:
     """The date of a day since 1970, such as 2020-12-31, with the time unless it is midnight."""
     moment = np.datetime64(round(day * 86_400), "s")
@@ -223,4 +237,6 @@ def example(cells: Cells) -> Any:
     value = float(cells.values[~np.isnan(cells.values)][0])
     if cells.kind == "date":
         return date_of(value)
+    if cells.kind == "duration":
+        return duration_words(value)
     return bool(value) if cells.kind == "truth" else value

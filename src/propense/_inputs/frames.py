@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._inputs.columns import HOLDS, Cells, Column, day_of, days, example, learn_column
+from propense._inputs.columns import HOLDS, Cells, Column, day_of, days, days_of_durations, example, learn_column
 from propense._maths.arrays import Matrix, library_of
 from propense.errors import InvalidFeatures
 
@@ -25,7 +25,7 @@ __all__ = [
     "refuse_mixed",
 ]
 
-_KINDS = "numbers, text, dates or true/false"
+_KINDS = "numbers, text, dates, durations or true/false"
 _START = datetime.date(1970, 1, 1)
 
 
@@ -63,7 +63,7 @@ def refuse_mixed(X: Any, estimator: Any) -> None:
     """Raise an error if X is a data frame with a column of text or dates, for an estimator that takes numbers."""
     for name, column in named_columns(X) if is_mixed(X) else ():
         cells = read_cells(column, name)
-        if cells.kind in ("category", "date"):
+        if cells.kind in ("category", "date", "duration"):
             raise InvalidFeatures(
                 f"X, column {name!r} holds {HOLDS[cells.kind]}, such as {example(cells)!r}, but "
                 f"{type(estimator).__name__} takes numbers. Encode the column, for example with sklearn's "
@@ -115,6 +115,8 @@ def _pandas_cells(series: Any, name: str) -> Cells:
         return Cells("category", series.cat.codes.to_numpy(), [_word(value) for value in series.cat.categories], True)
     if dtype.kind == "M":
         return Cells("date", days((series.dt.tz_convert(None) if hasattr(dtype, "tz") else series).to_numpy()))
+    if dtype.kind == "m":
+        return Cells("duration", days_of_durations(series.to_numpy()))
     if dtype.kind in "biuf":
         nullable = not isinstance(dtype, np.dtype) and not hasattr(series, "sparse")
         values = series.to_numpy(dtype=np.float64, **({"na_value": np.nan} if nullable else {}))
@@ -135,6 +137,11 @@ def _polars_cells(series: Any, name: str) -> Cells:
         return Cells("number", series.cast(pl.Float64).to_numpy())
     if dtype == pl.Date or dtype == pl.Datetime:
         return Cells("date", days(series.to_numpy()))
+    if dtype == pl.Duration:
+        return Cells("duration", days_of_durations(series.to_numpy()))
+    if dtype == pl.Time:
+        # Nanoseconds since midnight.
+        return Cells("duration", days_of_durations(series.cast(pl.Duration("ns")).to_numpy()))
     if dtype == pl.String or dtype == pl.Categorical or dtype == pl.Enum:
         text = series.cast(pl.String)
         # The rank among the different texts is the place of a text among them in order.
@@ -169,6 +176,12 @@ def _arrow_cells(column: Any, name: str) -> Cells:
         return Cells("number", _numbers(column))
     if types.is_date(kind) or types.is_timestamp(kind):
         return Cells("date", days(column.to_numpy(zero_copy_only=False)))
+    if types.is_duration(kind):
+        return Cells("duration", days_of_durations(column.to_numpy(zero_copy_only=False)))
+    if types.is_time(kind):
+        # The time since midnight.
+        whole = column.cast("int32" if types.is_time32(kind) else "int64").cast("int64")
+        return Cells("duration", days_of_durations(whole.cast(f"duration[{kind.unit}]").to_numpy(zero_copy_only=False)))
     raise _refused(name, kind)
 
 
@@ -198,7 +211,8 @@ def _object_cells(values: NDArray[Any], name: str) -> Cells:
         return Cells("category", codes, list(places))
     out = np.full(len(values), np.nan)
     try:
-        out[known] = [_day(value) if kind == "date" else float(value) for value in present]
+        read = {"date": _day, "duration": _span}.get(kind, float)
+        out[known] = [read(value) for value in present]
     except OverflowError:
         raise InvalidFeatures(
             f"X, column {name!r} contains a number beyond float64, which ends at 1.8e308. Scale the column."
@@ -216,11 +230,13 @@ def _kind_of(value: Any) -> str:
         return "missing" if value.is_nan() else "number"
     if isinstance(value, numbers.Real):
         return "missing" if value != value else "number"
-    if isinstance(value, np.datetime64):
-        return "missing" if np.isnat(value) else "date"
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return "missing" if np.isnat(value) else "date" if isinstance(value, np.datetime64) else "duration"
     # Those of pandas are recognised by the names of their types.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return "missing"
+    if isinstance(value, datetime.timedelta | datetime.time):
+        return "duration"
     return "date" if isinstance(value, datetime.date) else ""
 
 
@@ -231,6 +247,15 @@ def _day(value: Any) -> float:
     if not isinstance(value, datetime.datetime):
         return float((value - _START).days)
     return day_of(value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value)
+
+
+def _span(value: Any) -> float:
+    """The days of a duration, or of a time since midnight."""
+    if isinstance(value, np.timedelta64):
+        return float(days_of_durations(np.array([value]))[0])
+    if isinstance(value, datetime.time):
+        value = datetime.timedelta(0, value.second, value.microsecond, 0, value.minute, value.hour)
+    return float(value / datetime.timedelta(days=1))
 
 
 def _word(value: Any) -> str:

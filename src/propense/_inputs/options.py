@@ -26,6 +26,7 @@ __all__ = [
     "PriorOption",
     "Seed",
     "Truth",
+    "ValueOption",
     "check_options",
 ]
 
@@ -182,6 +183,19 @@ class ColumnOption:
 
     def __str__(self) -> str:
         return "None, or the name or the number of a column of X"
+
+
+@dataclass(frozen=True)
+class ValueOption:
+    """A value of y, or None."""
+
+    def allows(self, value: Any) -> bool:
+        if isinstance(value, numbers.Real | np.bool_):
+            return _is_finite(value)
+        return value is None or (isinstance(value, str) and value != "")
+
+    def __str__(self) -> str:
+        return "None, or the value of y that marks the labelled rows: a finite number, a Boolean or a text"
 
 
 @dataclass(frozen=True)

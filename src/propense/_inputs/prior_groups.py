@@ -75,8 +75,8 @@ def read_prior_groups(estimator: Any, design: Design) -> PriorGroups | None:
     argument = f"{who}(prior={prior!r}, prior_groups={wanted!r})"
     learned = getattr(estimator, "_columns", None)
     column = Column(str(wanted), "number") if learned is None else learned[place]
-    if column.kind in ("date", "empty"):
-        held = "dates" if column.kind == "date" else "nothing"
+    if column.kind in ("date", "duration", "empty"):
+        held = "nothing" if column.kind == "empty" else f"{column.kind}s"
         raise InvalidOption(f"{argument}: the column holds {held}, so it does not show groups. Name another column.")
     present, counts = _distinct_cells(design, place)
     missing = np.isnan(present) if MISSING not in column.levels else present == column.levels.index(MISSING)

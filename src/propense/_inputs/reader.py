@@ -6,10 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._inputs.labels import LabelReader
-from propense._maths.arrays import Rows, namespace
+from propense._maths.arrays import Rows, library_of, namespace
 from propense.errors import InvalidFeatures, InvalidInput, InvalidOption
 
-__all__ = ["LARGEST", "Reader", "check_length", "check_places", "find_invalid", "invalid_entries", "refuse_classifiers"]
+__all__ = [
+    "LARGEST",
+    "Reader",
+    "check_length",
+    "check_places",
+    "find_invalid",
+    "invalid_entries",
+    "refuse_classifiers",
+    "refuse_lazy",
+]
 
 # Sums of squares of smaller numbers stay well within float64.
 LARGEST = 1e100
@@ -34,6 +43,12 @@ class Reader(Protocol):
 
     def keep(self, mask: Rows, *arrays: Rows | None) -> list[Any]:
         """The numbers of the rows of a mask, then those rows of each array; None stays None."""
+
+
+def refuse_lazy(name: str, values: Any, error_type: type[InvalidInput]) -> None:
+    """Raise if polars has not read the rows yet."""
+    if library_of(values) == "polars" and type(values).__name__ == "LazyFrame":
+        raise error_type(f"{name} is a LazyFrame of polars, whose rows are not read yet. Call .collect() first.")
 
 
 def check_length(features: Any, length: int, error_type: type[InvalidInput]) -> None:

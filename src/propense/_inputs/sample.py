@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, Predictor, as_design
-from propense._inputs.columns import level_counts
+from propense._inputs.columns import NAMED_KINDS, level_counts
 from propense._inputs.feature_lists import read_columns, read_source_columns
 from propense._inputs.frames import is_frame
 from propense._inputs.host import HostReader
-from propense._inputs.labels import LabelReader, read_classes, separate_known_negatives
+from propense._inputs.labels import read_classes, separate_known_negatives
 from propense._inputs.preparation import Preparation, has_missing
 from propense._inputs.prior_groups import PriorGroups, read_prior_groups
-from propense._inputs.reader import Reader, find_invalid
+from propense._inputs.reader import Reader, find_invalid, refuse_lazy
 from propense._inputs.sources import Sources, has_columns, read_sources
 from propense._maths.arrays import Index, Vector, as_float, library_of
 from propense._maths.double_logistic import class_given_label
@@ -214,7 +215,7 @@ def read_sample(
     y: Any,
     sample_weight: Any,
     propensity: Any,
-    read_labels: LabelReader,
+    read_labels: Callable[..., tuple[NDArray[np.bool_], NDArray[Any]]],
     known_negative: Any = None,
 ) -> tuple[Sample, NDArray[Any]]:
     """Check what was passed to fit; return the sample and the two classes."""
@@ -222,17 +223,20 @@ def read_sample(
         if getattr(estimator, name, None) is not None:
             # Of an earlier fit.
             setattr(estimator, name, None)
+    refuse_lazy("y", y, InvalidLabels)
+    refuse_lazy("sample_weight", sample_weight, InvalidWeights)
     reader = _reader_of(X, sample_weight)
     features = reader.read_matrix(estimator, X, reset=True)
     if y is None:
         raise InvalidLabels(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     several = getattr(estimator, "_takes_sources", False)
+    positive = getattr(estimator, "positive_label", None)
     looks = None
     if several and has_columns(y):
-        y, *looks = read_sources(y)
+        y, *looks = read_sources(y, positive)
     if known_negative is None and library_of(y) != "dask" and read_labels is not read_classes:
-        y, known_negative = separate_known_negatives(y)
-    labelled, classes = reader.read_labels(y, features, read_labels)
+        y, known_negative = separate_known_negatives(y, positive)
+    labelled, classes = reader.read_labels(y, features, partial(read_labels, positive=positive))
     weights = None if sample_weight is None else _read_weights(reader, sample_weight, features)
     if propensity is not None:
         propensity = _read_propensity(reader, propensity, features, labelled)
@@ -240,7 +244,7 @@ def read_sample(
     sources = read_source_columns(estimator, *(looks or (as_float(labelled)[:, None], ("label",)))) if several else None
     columns = None if sources is not None else read_columns(estimator, "propensity_features")
     found = getattr(estimator, "_columns", None) or ()
-    levels = level_counts(found) if any(each.kind in ("category", "date") for each in found) else None
+    levels = level_counts(found) if any(each.kind in NAMED_KINDS for each in found) else None
     sample = Sample(
         as_design(features),
         labelled,
@@ -292,7 +296,7 @@ def _prepare(estimator: Any, sample: Sample) -> Sample:
 def read_features(estimator: Any, X: Any) -> Design:
     """Check what was passed to a predict method; its columns must be those of fit."""
     check_is_fitted(estimator)
-    named = [column for column in estimator._columns or () if column.kind in ("category", "date")]
+    named = [column for column in estimator._columns or () if column.kind in NAMED_KINDS]
     if named and not is_frame(X):
         raise InvalidFeatures(
             f"X is a {type(X).__name__}, but this {type(estimator).__name__} was fitted to a data frame in which "
@@ -317,6 +321,7 @@ def read_features(estimator: Any, X: Any) -> Design:
 
 def _reader_of(X: Any, sample_weight: Any = None) -> Reader:
     """The reader of X and the other inputs; optional packages are imported only if X is theirs."""
+    refuse_lazy("X", X, InvalidFeatures)
     library = library_of(X)
     if library == "torch":
         from propense._inputs.torch import TorchReader

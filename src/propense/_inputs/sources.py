@@ -54,7 +54,7 @@ def has_columns(y: Any) -> bool:
     return len(shape) == 2 and shape[1] > 1
 
 
-def read_sources(y: Any) -> tuple[NDArray[Any], Matrix, tuple[str, ...]]:
+def read_sources(y: Any, positive: Any = None) -> tuple[NDArray[Any], Matrix, tuple[str, ...]]:
     """Which rows have a label of any source, in the two values of y; the labels of each; and the sources' names."""
     if is_frame(y):
         columns = [(str(name), np.asarray(column)) for name, column in named_columns(y)]
@@ -62,7 +62,7 @@ def read_sources(y: Any) -> tuple[NDArray[Any], Matrix, tuple[str, ...]]:
         columns = [(f"source {k + 1}", column) for k, column in enumerate(np.asarray(to_host(y)).T)]
     labels, classes = [], None
     for name, cells in columns:
-        given, own = _read_column(name, cells)
+        given, own = _read_column(name, cells, positive)
         if classes is not None and classes.tolist() != own.tolist():
             raise InvalidLabels(
                 f"y, column {name!r} has the values {own[0]} and {own[1]}, but {columns[0][0]!r} has {classes[0]} and "
@@ -79,7 +79,7 @@ def read_sources(y: Any) -> tuple[NDArray[Any], Matrix, tuple[str, ...]]:
     return classes[(both == 1.0).any(axis=1).astype(int)], both, names
 
 
-def _read_column(name: str, cells: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def _read_column(name: str, cells: NDArray[Any], positive: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """The labels of one source, NaN where it did not look, and its two values."""
     missing = missing_values(cells)
     present = cells[~missing]
@@ -94,7 +94,7 @@ def _read_column(name: str, cells: NDArray[Any]) -> tuple[NDArray[np.float64], N
             "the source did not look at the row. Write 0 where it looked and gave no label."
         )
     try:
-        labelled, classes = read_labels(present)
+        labelled, classes = read_labels(present, None, positive)
     except InvalidLabels as error:
         raise type(error)(f"y, column {name!r}: {error}") from None
     out = np.full(len(cells), np.nan)

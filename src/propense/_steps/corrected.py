@@ -12,6 +12,7 @@ from propense._maths.arrays import Rows, namespace
 from propense._maths.double_logistic import hidden_log_odds, replace_hidden
 from propense._maths.hidden_curve import HiddenCurve
 from propense._maths.logistic import sigmoid
+from propense._representation import Readable
 
 __all__ = ["Audited", "CorrectedPredictor", "correct_pair", "correct_rows", "correction_slopes"]
 
@@ -22,8 +23,8 @@ _FARTHEST = 1e6
 _ALONG, _MOST_KNOTS = ("posterior", "hidden"), 100
 
 
-@dataclass(frozen=True)
-class Audited:
+@dataclass(frozen=True, repr=False)
+class Audited(Readable):
     """What an audit found, and how it changed a model; ``str()`` says it in words.
 
     Attributes

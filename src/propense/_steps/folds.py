@@ -12,12 +12,12 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, library_of
 from propense.errors import InvalidOption
 
-__all__ = ["Folds", "given_folds", "is_small", "split_rows"]
+__all__ = ["FEW_FOLDS", "Folds", "given_folds", "is_small", "split_rows"]
 
 # A table with fewer labels is small, whatever its rows.
 _FEW_LABELS = 30
 # Folds of a small table.
-_FEW_FOLDS = 3
+FEW_FOLDS = 3
 
 # How many folds, or pairs of row numbers: those to fit and those to score.
 Folds = int | Sequence[Any]
@@ -45,7 +45,7 @@ def split_rows(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
     if sample.negative is not None:
         kinds = kinds + 2 * np.asarray(sample.negative)
     labels, rest = int((kinds == 1).sum()), int((kinds != 1).sum())
-    count = min(_FEW_FOLDS if is_small(n, labels) else cv, cv, labels, rest)
+    count = min(FEW_FOLDS if is_small(n, labels) else cv, cv, labels, rest)
     if count < 2:
         yield None
         return

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from propense._maths.arrays import Index, Vector
+from propense._representation import Readable, Sheet
 from propense.audit._draw import Draw, count_moved, list_order, read_chances, read_mask
 from propense.audit._lists import ListFinding, without_contradictions
 from propense.audit._part import Ends, Part, join, ratio_interval, smooth_rates, total_interval
@@ -139,8 +140,8 @@ def _check_sequence(audits: list[Audit]) -> None:
         before |= set(each.draw.rows[np.isfinite(each.verdict)].tolist())
 
 
-@dataclass(frozen=True)
-class Findings:
+@dataclass(frozen=True, repr=False)
+class Findings(Readable):
     """What the verdicts say; ``str()`` says it in words.
 
     Attributes
@@ -201,6 +202,21 @@ class Findings:
         left = 1.0 / self.verdicts - 1.0 / rest
         possible = [number for number in more if self.verdicts + number <= rest]
         return [(n, width * math.sqrt((1.0 / (self.verdicts + n) - 1.0 / rest) / left)) for n in possible]
+
+    def _headline(self) -> str:
+        found = self.positives
+        return (
+            f"{found.estimate:.1%} of rows are positive, {found.low:.1%} to {found.high:.1%}; {self.verdicts} checked"
+        )
+
+    def _sheets(self) -> list[Sheet]:
+        kept = {
+            "all rows that are positive": self.positives,
+            "unlabelled rows that are positive": self.hidden,
+            "positives that are labelled": self.label_frequency,
+        }
+        lines = [[name, *(f"{each:.1%}" for each in _ends(found))] for name, found in kept.items()]
+        return [Sheet(f"{100 * self.confidence:g}% intervals", ["share", "estimate", "low", "high"], lines)]
 
     def __str__(self) -> str:
         level, found, rest = f"{100 * self.confidence:g}%", self.positives, self.hidden

@@ -1,9 +1,11 @@
 """A fitted estimator, corrected by the verdicts of an audit."""
 
+from copy import copy
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from propense._maths.arrays import Vector
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
@@ -16,10 +18,8 @@ from propense.estimators._corrected import with_audit
 
 __all__ = ["correct"]
 
-Estimator = TypeVar("Estimator", bound=BasePUClassifier)
 
-
-def correct(model: Estimator, found: Findings, *, along: str = "hidden", unsure: int = 0) -> Estimator:
+def correct(model: Any, found: Findings, *, along: str = "hidden", unsure: int = 0) -> Any:
     """Correct a fitted estimator by the verdicts of an audit.
 
     The chance h(x) that an unlabelled row is positive changes so that it agrees with the verdicts. What the labels
@@ -28,7 +28,7 @@ def correct(model: Estimator, found: Findings, *, along: str = "hidden", unsure:
 
     Parameters
     ----------
-    model : fitted estimator of propense
+    model : fitted estimator of propense, or a pipeline or search that ends in one
         The one that gave the ``hidden`` that `read` was called with. It is not changed.
     found : Findings
         What `read` returned.
@@ -40,9 +40,9 @@ def correct(model: Estimator, found: Findings, *, along: str = "hidden", unsure:
     Returns
     -------
     estimator
-        A copy with other predictions. ``prior_`` and ``label_frequency_`` are those of the audit, with half a verdict
-        more of each kind if all are alike. ``audit_`` says what it found, and ``predict_hidden_range`` gives the 95 %
-        interval of each row's h(x).
+        A copy with other predictions; of a search, a copy of its best estimator. ``prior_`` and ``label_frequency_``
+        are those of the audit, with half a verdict more of each kind if all are alike. ``audit_`` says what it found,
+        and ``predict_hidden_range`` gives the 95 % interval of each row's h(x).
 
     Examples
     --------
@@ -59,6 +59,13 @@ def correct(model: Estimator, found: Findings, *, along: str = "hidden", unsure:
     >>> print(f"{model.prior_:.2f} before, {corrected.prior_:.2f} after, {data.positive.mean():.2f} in truth")
     0.70 before, 0.51 after, 0.50 in truth
     """
+    if isinstance(model, Pipeline) and model.steps:
+        name, last = model.steps[-1]
+        corrected = copy(model)
+        corrected.steps = [*model.steps[:-1], (name, correct(last, found, along=along, unsure=unsure))]
+        return corrected
+    if hasattr(model, "best_estimator_"):
+        return correct(model.best_estimator_, found, along=along, unsure=unsure)
     if along not in ("hidden", "posterior"):
         raise InvalidOption(f"correct: along={along!r} must be 'hidden' or 'posterior'.")
     if not isinstance(model, BasePUClassifier):

@@ -13,9 +13,10 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line. An error is one line on standard error and exit status 2."""
+    """Run the command line. An error is one line on standard error and exit status 2; with --json, an object too."""
     try:
         from propense.cli._app import app
+        from propense.cli._json import print_error
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
@@ -29,9 +30,12 @@ def main() -> None:
             app()
     except PropenseError as error:
         # On one line, even if it quotes cells with line breaks.
-        print(f"Error: {harmless(' '.join(with_flags(str(error)).split()))}", file=sys.stderr)
+        words = " ".join(with_flags(str(error)).split())
+        print(f"Error: {harmless(words)}", file=sys.stderr)
+        print_error(type(error).__name__, words)
         sys.exit(2)
     except KeyboardInterrupt:
+        print_error("Interrupted", "The command was stopped.")
         print("Stopped.", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
@@ -48,4 +52,5 @@ def main() -> None:
         else:
             words = f"{harmless(str(error.filename))}: {error.strerror}. Check the name and permissions."
             print(f"Error: {words}", file=sys.stderr)
+            print_error("OSError", words)
         sys.exit(2)

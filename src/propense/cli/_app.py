@@ -7,9 +7,11 @@ from typer.core import TyperGroup
 
 from propense.cli._audit import audit
 from propense.cli._bounds import bounds
+from propense.cli._compare import compare
 from propense.cli._datasets import datasets
 from propense.cli._fit import fit
 from propense.cli._inspect import inspect
+from propense.cli._json import Json, print_error, print_json
 from propense.cli._methods import methods
 from propense.cli._printing import harmless
 from propense.cli._score import score
@@ -28,6 +30,7 @@ class _Commands(TyperGroup):
             # A usage error. Its class is typer's own or click's, depending on the version of typer.
             if isinstance(getattr(error, "message", None), str):
                 error.message = harmless(error.message)  # type: ignore[attr-defined]
+                print_error("UsageError", error.format_message())  # type: ignore[attr-defined]
             raise
 
 
@@ -35,12 +38,11 @@ app = typer.Typer(
     name="propense",
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
-for command in (fit, score, bounds, inspect, methods):
+for command in (fit, score, compare, bounds, inspect, methods):
     app.command()(command)
 app.add_typer(audit, name="audit")
 app.add_typer(study, name="study")
@@ -66,8 +68,15 @@ def propense(
 
 
 @app.command()
-def demo(seed: Annotated[int, typer.Option(help="The random seed of the labels.", min=0, max=2**32 - 1)] = 0) -> None:
+def demo(
+    seed: Annotated[int, typer.Option(help="The random seed of the labels.", min=0, max=2**32 - 1)] = 0,
+    json: Json = False,
+) -> None:
     """Hide most labels of scikit-learn's breast cancer data, and find the malignant tumours again."""
     from propense.cli._demo import run_demo, show_demo
 
-    show_demo(run_demo(seed))
+    found = run_demo(seed)
+    if json:
+        print_json("demo", vars(found))
+        return
+    show_demo(found)

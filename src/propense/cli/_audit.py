@@ -1,17 +1,30 @@
 """`propense audit draw` and `read`: have people check some rows, and learn from their verdicts."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from propense.cli._audit_summary import as_json, corrected_in_words, in_words
+from propense.cli._audit_summary import as_result, corrected_in_words
+from propense.cli._flags import with_flags
+from propense.cli._json import Json, note, print_json
 from propense.cli._methods import find_method
-from propense.cli._options import Decimal, Defuse, Method, ModelFile, Table, load_model, split_names
+from propense.cli._options import (
+    Decimal,
+    Defuse,
+    Encoding,
+    Format,
+    Method,
+    ModelFile,
+    Sheet,
+    Table,
+    load_model,
+    split_names,
+)
 from propense.cli._outputs import keep_apart
-from propense.cli._printing import harmless, say
+from propense.cli._printing import say
+from propense.cli._streams import open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
 __all__ = ["audit"]
@@ -23,7 +36,7 @@ audit = typer.Typer(no_args_is_help=True, help="Have people check some rows, and
 def draw(
     table: Table,
     model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", help="The file for the reviewers (CSV, …).")],
+    out: Annotated[Path, typer.Option("--out", help="The file for the reviewers (CSV, Excel, …).")],
     size: Annotated[int, typer.Option("--size", min=1, help="How many rows to draw.")] = 200,
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=2**32 - 1, help="The random seed: the same seed draws the same rows.")
@@ -45,39 +58,57 @@ def draw(
         ),
     ] = None,
     decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
     defuse: Defuse = False,
     method: Method = None,
+    json: Json = False,
 ) -> None:
     """Draw unlabelled rows at random for people to check, and write them with an empty column verdict."""
-    from propense.tables import TableFile, draw_audit, write_audit
+    from propense.tables import draw_audit, write_audit
+    from propense.tables.audit_files import COLUMNS
+    from propense.tables.files import check_output
 
     fitted, code = _load(model, method)
-    source = TableFile(table)
+    source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
     keep_apart([table, model], {"--out": out})
-    drawn = draw_audit(
-        fitted,
-        source.read(),
-        size,
-        seed=seed,
-        top=top,
-        columns=split_names("--columns", columns, source.columns),
-        model_code=code,
-        where=str(table),
-        decimal=decimal,
-    )
-    write_audit(drawn, source, out, decimal=decimal, defuse=defuse)
-    if fitted.id is None:
-        say("Note: The model has no id, so the column row has the numbers of the rows. Keep the table in this order.")
-    if drawn.num_rows < size:
-        say(f"Note: Only {drawn.num_rows:,} unlabelled rows were left to draw.")
-    given = [] if decimal is None else ["--decimal", decimal]
-    given += [] if method is None else ["--method", method]
-    then = shlex.join(["propense", "audit", "read", str(out), "--table", str(table), "--model", str(model), *given])
-    say(
-        f"Wrote {drawn.num_rows:,} row{'' if drawn.num_rows == 1 else 's'} to {out}, in random order. Fill in the "
-        "column verdict: yes, no, or ? if you cannot say. Keep the last three columns.",
-        f"Then: {then}",
-    )
+    with standard_output(out, source, format) as path:
+        check_output(path, len(source.columns) + len(COLUMNS), size)
+        rows = source.read()
+        drawn = draw_audit(
+            fitted,
+            rows,
+            size,
+            seed=seed,
+            top=top,
+            columns=split_names("--columns", columns, source.columns),
+            model_code=code,
+            where=source.where,
+            decimal=decimal,
+        )
+        sign = fitted.decimal_sign(decimal, source.where)
+        sign.points(rows, fitted.schema.names)
+        numbers = [column.name for column in fitted.schema.columns if column.kind == "number"]
+        write_audit(drawn, source, path, decimal=sign.sign, defuse=defuse, numbers=numbers)
+        note(*said_of(source))
+        if json:
+            print_json("audit draw", {"rows": drawn.num_rows, "asked": size, "seed": seed, "files": {"out": out}})
+            return
+        if fitted.id is None:
+            words = "so the column row has the numbers of the rows. Keep the table in this order."
+            say(f"Note: The model has no id, {words}")
+        if drawn.num_rows < size:
+            say(f"Note: Only {drawn.num_rows:,} unlabelled rows were left to draw.")
+        options = {"--decimal": decimal, "--encoding": encoding, "--sheet": sheet, "--format": format}
+        options["--method"] = method
+        given = [word for option, value in options.items() if value is not None for word in (option, value)]
+        then = shlex.join(["propense", "audit", "read", str(out), "--table", str(table), "--model", str(model), *given])
+        say(
+            f"Wrote {drawn.num_rows:,} row{'' if drawn.num_rows == 1 else 's'} to {out}, in random order. Fill in the "
+            "column verdict: yes, no, or ? if you cannot say. Keep the last three columns.",
+            f"Then: {then}",
+        )
 
 
 @audit.command()
@@ -87,7 +118,7 @@ def read(
     ],
     table: Annotated[Path, typer.Option("--table", help="The table that the rows were drawn from.")],
     model: ModelFile,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    json: Json = False,
     positive: Annotated[
         str | None, typer.Option("--positive", help="The verdict on a positive row, if that is not clear.")
     ] = None,
@@ -108,16 +139,19 @@ def read(
         Path | None, typer.Option("--save", help="Correct the model by the verdicts, and save it to this file.")
     ] = None,
     decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
     method: Method = None,
 ) -> None:
     """Estimate from verdicts how many rows are positive and how good the list is, whatever the model got wrong."""
     from propense.model_files import save_corrected
-    from propense.tables import TableFile, correct_model, read_audit
+    from propense.tables import correct_model, read_audit
 
     if not 50.0 <= confidence < 100.0:
         raise InvalidOption(f"--confidence {confidence:g}: give per cent, from 50 to below 100, such as 95.")
-    fitted, code = _load(model, method, quiet=json)
-    source = TableFile(table)
+    fitted, code = _load(model, method)
+    source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
     keep_apart([table, model, *files], {"--save": save})
     found = read_audit(
         fitted,
@@ -130,7 +164,7 @@ def read(
         strata=strata,
         clusters=clusters,
         model_code=code,
-        where=str(table),
+        where=source.where,
         decimal=decimal,
     )
     corrected = None
@@ -138,18 +172,17 @@ def read(
         corrected = correct_model(fitted, found)
         save_corrected(corrected, model, save)
     if json:
-        print(as_json(found))
+        print_json("audit read", {**as_result(found), "files": {"save": save}})
         return
-    say(*in_words(found))
+    say(*(with_flags(line) for line in str(found).splitlines()))
     if corrected is not None and save is not None:
         say(*corrected_in_words(corrected, found, save))
 
 
-def _load(path: Path, method: str | None, *, quiet: bool = False) -> tuple[Any, str]:
+def _load(path: Path, method: str | None) -> tuple[Any, str]:
     """The model of a table, and the code that it is recognised by."""
     from propense.model_files import inspect
 
     if method is not None:
         find_method(method)
-    fitted = load_model(path, notes=(lambda line: print(harmless(line), file=sys.stderr)) if quiet else say)
-    return fitted, inspect(path)["sha256"][:8]
+    return load_model(path), inspect(path)["sha256"][:8]

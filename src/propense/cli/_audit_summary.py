@@ -1,7 +1,5 @@
-"""What `propense audit read` prints: in words, or as JSON."""
+"""What `propense audit read` prints of a corrected model, and its result in plain values."""
 
-import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,55 +7,7 @@ if TYPE_CHECKING:
     from propense.inference import Interval
     from propense.tables import TableAudit, TableModel
 
-__all__ = ["as_json", "corrected_in_words", "in_words"]
-
-# Further verdicts that the advice looks at.
-_MORE = (50, 100, 200, 500, 1000)
-
-
-def in_words(found: "TableAudit") -> list[str]:
-    """What the verdicts say."""
-    verdicts, findings = found.verdicts, found.findings
-    answered = verdicts.positive + verdicts.negative
-    lines = [
-        f"{verdicts.drawn:,} rows were drawn: {verdicts.positive:,} positive, {verdicts.negative:,} negative, "
-        f"{verdicts.cannot_say:,} cannot say, {verdicts.open:,} open."
-    ]
-    if found.earlier:
-        lines.append("Verdicts that the model remembers from earlier audits are included.")
-    if found.missing:
-        lines.append(f"Note: {found.missing:,} of the open rows are in no file.")
-    if verdicts.positive and verdicts.open and not verdicts.negative:
-        lines.append(
-            "Note: No verdict is negative, and open rows count as not checked. If an empty cell means that the row is "
-            "negative, pass --negative ''."
-        )
-    level = f"{100 * findings.confidence:g}%"
-    whole = "all rows" if findings is found.of_rows else "the population"
-    lines += [
-        f"Positive rows, of {whole}: {_shares(findings.positives)}. In brackets: the {level} interval, which rests on "
-        "the draw and not on the model.",
-        _of_model(found),
-        f"Positive rows, of those without a label: {_shares(findings.hidden)}.",
-        f"Positives that are labelled: {_shares(findings.label_frequency)}.",
-    ]
-    if verdicts.cannot_say:
-        lines.append(
-            f"Rows of which nobody can say were taken to be like the others. If they were all negative, "
-            f"{found.if_all_no:.1%} of {whole} would be positive; if they were all positive, {found.if_all_yes:.1%}."
-        )
-    lines.append("The list of rows to review, by its length: share of its rows that are positive; share of the hidden")
-    lines[-1] += " positives that it finds."
-    lines += [
-        f"  first {each.length:,}: {_shares(each.precision, 'not checked')}; {_shares(each.recall, 'not known')}"
-        for each in found.lists
-    ]
-    width = 100 * (findings.positives.high - findings.positives.low)
-    advice = [f"{100 * wide:.1f} with {more:,} more" for more, wide in findings.advice(_MORE)]
-    after = "1 verdict" if answered == 1 else f"{answered:,} verdicts"
-    words = f"The interval of the share of positives is {width:.1f} points wide after {after}"
-    lines.append(f"{words}; about {', '.join(advice)}." if advice else f"{words}.")
-    return lines
+__all__ = ["as_result", "corrected_in_words"]
 
 
 def corrected_in_words(model: "TableModel", found: "TableAudit", path: Path) -> list[str]:
@@ -75,10 +25,12 @@ def corrected_in_words(model: "TableModel", found: "TableAudit", path: Path) -> 
     ]
 
 
-def as_json(found: "TableAudit") -> str:
-    """One JSON object, without NaN."""
+def as_result(found: "TableAudit") -> dict[str, Any]:
+    """What the verdicts say in plain values."""
+    from propense.tables.audit_words import MORE
+
     findings = found.findings
-    facts: dict[str, Any] = {
+    return {
         "verdicts": vars(found.verdicts),
         "positives": _ends(findings.positives),
         "hidden": _ends(findings.hidden),
@@ -89,23 +41,10 @@ def as_json(found: "TableAudit") -> str:
         ],
         "cannot_say": {"positives_if_all_no": found.if_all_no, "positives_if_all_yes": found.if_all_yes},
         "model": {"positives": found.model_share},
-        "advice": [{"more": more, "width": width} for more, width in findings.advice(_MORE)],
+        "advice": [{"more": more, "width": width} for more, width in findings.advice(MORE)],
         "confidence": findings.confidence,
     }
-    return json.dumps(facts, allow_nan=False)
 
 
-def _of_model(found: "TableAudit") -> str:
-    share, ends = found.model_share, found.findings.positives
-    where = "inside" if ends.low <= share <= ends.high else "outside"
-    return f"The model alone said {share:.1%}, which is {where} the interval."
-
-
-def _shares(found: "Interval", unknown: str = "not known") -> str:
-    ends = f"{found.low:.1%} to {found.high:.1%}"
-    return f"{unknown} ({ends})" if math.isnan(found.estimate) else f"{found.estimate:.1%} ({ends})"
-
-
-def _ends(found: "Interval") -> dict[str, float | None]:
-    values = {name: float(getattr(found, name)) for name in ("estimate", "low", "high")}
-    return {name: None if math.isnan(value) else value for name, value in values.items()}
+def _ends(found: "Interval") -> dict[str, float]:
+    return {name: float(getattr(found, name)) for name in ("estimate", "low", "high")}

@@ -1,16 +1,15 @@
 """`propense bounds`: what the labels of a table leave open."""
 
-import json
-import math
 import re
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from propense.cli._json import Json, note, print_json
 from propense.cli._methods import find_method
-from propense.cli._options import Decimal, Method, ModelFile, Table, load_model
-from propense.cli._printing import harmless, say
+from propense.cli._options import Decimal, Encoding, Format, Method, ModelFile, Sheet, Table, load_model
+from propense.cli._printing import say
+from propense.cli._streams import open_table, said_of
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -70,12 +69,15 @@ def bounds(
     confidence: Annotated[
         float, typer.Option("--confidence", help="How often the limits should hold, in per cent.")
     ] = 95.0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    json: Json = False,
     decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
     method: Method = None,
 ) -> None:
     """Say how many rows of a table are positive under assumptions about the labels alone, with a range."""
-    from propense.tables import TableFile, bound_table
+    from propense.tables import bound_table
 
     if not 50.0 <= confidence < 100.0:
         raise InvalidOption(f"--confidence {confidence:g}: give per cent, from 50 to below 100, such as 95.")
@@ -90,11 +92,12 @@ def bounds(
     }
     if method is not None:
         find_method(method)
-    fitted = load_model(model, notes=(lambda line: print(harmless(line), file=sys.stderr)) if json else say)
-    source = TableFile(table)
-    found = bound_table(fitted, source.read(), group=group, where=str(table), decimal=decimal, **given)
+    fitted = load_model(model)
+    source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
+    found = bound_table(fitted, source.read(), group=group, where=source.where, decimal=decimal, **given)
+    note(*said_of(source))
     if json:
-        print(_as_json(found))
+        print_json("bounds", _as_result(found))
     else:
         say(*str(found).splitlines())
 
@@ -113,8 +116,8 @@ def _range(option: str, given: str | None) -> Any:
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
-def _as_json(found: "Bounds") -> str:
-    """The bounds as JSON, with null for what is not a number."""
+def _as_result(found: "Bounds") -> dict[str, Any]:
+    """The bounds in plain values."""
     pair = _pair
     groups = [
         {
@@ -125,23 +128,18 @@ def _as_json(found: "Bounds") -> str:
         for name in found.prior_by_group
     ]
     value = found.robustness_value
-    whole = {
+    return {
         "labelled": found.labelled,
         "positives": pair(found.prior, found.prior_limits),
         "model": found.estimate,
         "assumptions": list(found.assumptions),
         "contradicted": found.contradicted,
-        "robustness": {"halved": _finite(value.halved), "doubled": _finite(value.doubled)},
+        "robustness": {"halved": value.halved, "doubled": value.doubled},
         "groups": groups,
         "confidence": found.confidence,
     }
-    return json.dumps(whole, ensure_ascii=False, allow_nan=False)
 
 
-def _pair(ends: tuple[float, float], limits: tuple[float, float]) -> dict[str, float | None]:
+def _pair(ends: tuple[float, float], limits: tuple[float, float]) -> dict[str, float]:
     names = ("low", "high", "low_limit", "high_limit")
-    return {name: _finite(each) for name, each in zip(names, (*ends, *limits), strict=True)}
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+    return dict(zip(names, (*ends, *limits), strict=True))

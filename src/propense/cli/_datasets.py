@@ -1,9 +1,11 @@
 """`propense datasets`: list, describe and download data sets."""
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
 
+from propense.cli._json import Json, print_json
 from propense.cli._printing import say
 
 __all__ = ["datasets"]
@@ -14,7 +16,7 @@ Name = Annotated[str, typer.Argument(help="A name from `propense datasets list`.
 
 
 @datasets.command("list")
-def list_datasets() -> None:
+def list_datasets(json: Json = False) -> None:
     """List the data sets with their sizes, and whether they are on this machine."""
     from rich.table import Table
 
@@ -23,6 +25,15 @@ def list_datasets() -> None:
     from propense.datasets.home import data_home
     from propense.datasets.nhanes_table import TASKS, nhanes_path
 
+    if json:
+        paper = [{**asdict(describe(name)), "available": is_available(name)} for name in names()]
+        tasks = [
+            {"name": "nhanes", "task": task.name, "n": task.n, "p": len(task.features), "labelled": task.labelled}
+            | {"positives": task.positives, "available": nhanes_path().is_file()}
+            for task in TASKS.values()
+        ]
+        print_json("datasets list", {"home": data_home(), "datasets": paper, "natural": tasks})
+        return
     table = Table(title=f"Data sets in {data_home()}")
     for column in ("name", "rows", "columns", "positives", "downloaded"):
         table.add_column(column, justify="left" if column in ("name", "downloaded") else "right")
@@ -42,10 +53,13 @@ def list_datasets() -> None:
 
 
 @datasets.command("describe")
-def describe_dataset(name: Name) -> None:
+def describe_dataset(name: Name, json: Json = False) -> None:
     """Describe a data set: size, positives, source, licence and citation."""
     from propense.datasets import describe
 
+    if json:
+        print_json("datasets describe", _nhanes_facts() if name == "nhanes" else asdict(describe(name)))
+        return
     if name == "nhanes":
         _describe_nhanes()
         return
@@ -59,6 +73,17 @@ def describe_dataset(name: Name) -> None:
         ("citation", entry.citation),
     ):
         say(f"{label:>9}  {value}")
+
+
+def _nhanes_facts() -> dict[str, Any]:
+    """The health survey in plain values."""
+    from propense.datasets.nhanes import ACCESS, AGREEMENT, CITATION
+    from propense.datasets.nhanes_files import ADDRESS
+    from propense.datasets.nhanes_table import ROWS, TASKS
+
+    tasks = [{**vars(task), "n": task.n} for task in TASKS.values()]
+    facts = {"name": "nhanes", "rows": sum(ROWS.values()), "tasks": tasks, "access": ACCESS, "source": ADDRESS}
+    return {**facts, "licence": AGREEMENT, "citation": CITATION}
 
 
 def _describe_nhanes() -> None:
@@ -87,6 +112,7 @@ def fetch(
             metavar="[NAME]...", help="Names of data sets; the paper's tables, not its images, unless given."
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Download data sets that are not yet on this machine, into PROPENSE_DATA or the user's cache."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
@@ -97,6 +123,7 @@ def fetch(
 
     wanted = names_wanted or [name for name in names() if not describe(name).images]
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    sources: dict[str, str] = {}
     with Progress(*columns, console=Console(stderr=True)) as progress:
         for name in wanted:
             if name == "nhanes":
@@ -111,3 +138,6 @@ def fetch(
             data = load_nhanes(progress=show) if name == "nhanes" else load(name, progress=show)
             progress.update(task, total=1, completed=1, visible=False)
             progress.console.print(f"{name}: {data.source}", soft_wrap=True)
+            sources[name] = str(data.source)
+    if json:
+        print_json("datasets fetch", {"datasets": sources})

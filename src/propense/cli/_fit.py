@@ -15,12 +15,16 @@ from propense.cli._capacity import (
     describe_capacity,
     list_length,
 )
+from propense.cli._completion import complete_columns, complete_methods
+from propense.cli._config import Config, configuration
 from propense.cli._flags import with_flags
+from propense.cli._json import Json, note, print_json
 from propense.cli._methods import find_method
-from propense.cli._options import Decimal, Defuse, split_names
+from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet, split_names
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
 from propense.cli._prior import read_prior
+from propense.cli._streams import STANDARD, name_of, open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -29,11 +33,13 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 Tables = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file, or a folder of Parquet files.")
+    Path,
+    typer.Argument(metavar="TABLE", help=f"A file: {FILES}; a folder of Parquet files; or - for standard input."),
 ]
 
 
 def fit(
+    context: typer.Context,
     table: Tables,
     label: Annotated[
         str,
@@ -41,13 +47,19 @@ def fit(
             "--label",
             help="The column that shows which rows are labelled: 1/0, yes/empty, … Or those of several sources: A,B, "
             "with 1/0, and empty where a source did not look at the row.",
+            autocompletion=complete_columns,
         ),
     ],
     positive: Annotated[
         str | None, typer.Option("--positive", help="The value that means labelled, if that is not clear.")
     ] = None,
     id: Annotated[
-        str | None, typer.Option("--id", help="The column that names the rows. It is not used as a feature.")
+        str | None,
+        typer.Option(
+            "--id",
+            help="The column that names the rows. It is not used as a feature.",
+            autocompletion=complete_columns,
+        ),
     ] = None,
     method: Annotated[
         str | None,
@@ -55,6 +67,7 @@ def fit(
             "--method",
             help="A name listed by propense methods, or the import path of a class of your own. Default: pu, or "
             "sources with several label columns.",
+            autocompletion=complete_methods,
         ),
     ] = None,
     learners: Annotated[
@@ -70,6 +83,7 @@ def fit(
         typer.Option(
             "--class-features",
             help="The columns that being positive depends on: A,B. May be repeated. Default: all columns.",
+            autocompletion=complete_columns,
         ),
     ] = None,
     propensity_features: Annotated[
@@ -77,6 +91,7 @@ def fit(
         typer.Option(
             "--propensity-features",
             help="The columns that the chance of a label depends on: A,B. May be repeated. Default: all columns.",
+            autocompletion=complete_columns,
         ),
     ] = None,
     prior: Annotated[
@@ -89,14 +104,53 @@ def fit(
     ] = None,
     prior_groups: Annotated[
         str | None,
-        typer.Option("--prior-groups", help="The column that shows the groups of --prior, such as sex."),
+        typer.Option(
+            "--prior-groups",
+            help="The column that shows the groups of --prior, such as sex.",
+            autocompletion=complete_columns,
+        ),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", help="Columns to leave out: A,B. May be repeated.")
+        list[str] | None,
+        typer.Option("--drop", help="Columns to leave out: A,B. May be repeated.", autocompletion=complete_columns),
     ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option("--categorical", help="Columns whose numbers are names, such as postcodes: A,B. May be repeated."),
+        typer.Option(
+            "--categorical",
+            help="Columns whose numbers are names, such as postcodes: A,B. May be repeated.",
+            autocompletion=complete_columns,
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Columns to use although they look like row numbers: A,B. May be repeated."),
+    ] = None,
+    dates: Annotated[
+        str | None,
+        typer.Option("--dates", help="What comes first in dates such as 01/02/2020: dmy or mdy, if no cell shows it."),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            help="Words that mean a missing cell: unknown,-99. May be repeated. They join the usual ones: NA, N/A, "
+            "#N/A, NaN, null, None, <NA>, -, --, a point, a question mark.",
+        ),
+    ] = None,
+    missing_words: Annotated[
+        bool,
+        typer.Option(
+            "--missing-words/--no-missing-words",
+            help="Whether the usual words mean a missing cell. If not, only empty cells and those of --missing do.",
+        ),
+    ] = True,
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            "--duplicates",
+            help="Rows that are equal in every column: drop or keep. Default: keep, with a note if they are copies.",
+        ),
     ] = None,
     decision: Annotated[
         str,
@@ -106,6 +160,9 @@ def fit(
         ),
     ] = "balanced",
     decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A parameter of the method: NAME=VALUE, such as ridge=10. May be repeated."),
@@ -131,7 +188,8 @@ def fit(
     review: Annotated[
         Path | None,
         typer.Option(
-            "--list", help="Write the unlabelled rows to review first, with their chances, to this file (CSV, …)."
+            "--list",
+            help="Write the unlabelled rows to review first, with their chances, to this file (CSV, Excel, …) or to -.",
         ),
     ] = None,
     top: Annotated[
@@ -146,17 +204,23 @@ def fit(
     defuse: Defuse = False,
     model: Annotated[Path | None, typer.Option("--model", help="Save the model to this file.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write a report to this file (HTML).")] = None,
+    config: Config = None,
+    json: Json = False,
 ) -> None:
     """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
-    from propense.tables import FitOptions, TableFile, TableFolder, list_rows, write_list
+    from propense.tables import FitOptions, TableFolder, list_rows, write_list
     from propense.tables import capacity as find_capacity
+    from propense.tables.configuration import write_toml
     from propense.tables.review import check_list
 
     in_pieces = dask is not None or table.is_dir()
-    source = TableFolder(table) if in_pieces else TableFile(table)
+    if in_pieces:
+        given = {"--sheet": sheet, "--encoding": encoding, "--format": format}
+        _refuse_for_folders([option for option, value in given.items() if value is not None])
+    source = TableFolder(table) if in_pieces else open_table(table, format=format, sheet=sheet, encoding=encoding)
     read = [piece.path for piece in source.pieces] if isinstance(source, TableFolder) else [table]
-    keep_apart(read, {"--list": review, "--model": model, "--report": report})
+    keep_apart([*read, *([] if config is None else [config])], {"--list": review, "--model": model, "--report": report})
     if report is not None:
         from propense.report import check_extra
 
@@ -179,34 +243,51 @@ def fit(
         parameters=_parameters(settings or []),
         decimal=decimal,
         scar_test=scar_test,
+        keep=split_names("--keep", keep, source.columns) or [],
+        dates=dates,
+        missing=[word.strip() for words in missing or [] for word in words.split(",")],
+        missing_words=missing_words,
+        duplicates=duplicates,
     )
     kind, _ = find_method(options.method_name)
     check_costs(cost_miss, cost_alarm)
-    reviewed = capacity is not None or cost_miss is not None
+    costs, reviewed = (cost_miss, cost_alarm), capacity is not None or cost_miss is not None
     if reviewed and dask is not None:
         raise InvalidOption(
             "--capacity and costs need the table in memory, so they cannot be used with --dask. Use score --top, which "
             "says what to expect of its rows."
         )
-    if review is not None:
-        if dask is not None:
-            raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
-        check_list(kind, source.columns, review, str(table))
-    rows, found = _fit(source, options, dask)
-    found = replace(found, notes=[with_flags(note) for note in found.notes])
-    written = _write_fit(found, table, model, report, decimal)
-    listed, lengths = None, find_capacity(found) if reviewed else None
-    if review is not None:
-        listed = list_rows(found, list_length(top, capacity, (cost_miss, cost_alarm), lengths), rows)
-        write_list(listed, rows, source, review, defuse=defuse)
-        written.insert(0, f"Wrote the list {review}.")
-    show_fit(found, table, model, listed, decimal)
-    if lengths is not None:
+    if review is not None and dask is not None:
+        raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
+    given = configuration(context)
+    with standard_output(review, source, format) as out:
+        if review is not None:
+            check_list(kind, source.columns, out, source.where, list_length(top, capacity, costs, None))
+        rows, found = _fit(source, options, dask)
+        found = replace(found, notes=[with_flags(each) for each in found.notes])
+        written = _write_fit(found, table, model, report, decimal, given)
+        listed, lengths = None, find_capacity(found) if reviewed else None
+        if review is not None:
+            listed = list_rows(found, list_length(top, capacity, costs, lengths), rows)
+            numbers = [column.name for column in found.schema.columns if column.kind == "number"]
+            sign = None if found.model is None else found.model.spelling.decimal
+            write_list(listed, rows, source, out, defuse=defuse, decimal=sign, numbers=numbers)
+            written.insert(0, f"Wrote the list {review}.")
         promised = None if listed is None else len(listed.rows)
-        say(*describe_capacity(lengths, capacity, cost_miss, cost_alarm, promised))
-    if not written:
-        written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
-    say(*written)
+        told = [] if lengths is None else describe_capacity(lengths, capacity, cost_miss, cost_alarm, promised)
+        if json:
+            from propense.cli._results import fit_result
+
+            note(*said_of(source))
+            files = {"list": review, "model": model, "report": report}
+            more = {"capacity": told, "files": files, "configuration": write_toml("fit", given)}
+            print_json("fit", {**fit_result(found, table, listed), **more})
+            return
+        show_fit(found, table, model, listed, decimal)
+        say(*told, *said_of(source))
+        if not written:
+            written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
+        say(*written)
 
 
 def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "TableFit"]:
@@ -222,18 +303,44 @@ def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "Ta
 
     with show_progress() as progress:
         table = source.read()
-        return table, fit_table(table, options, where=str(source.path), progress=progress)
+        found = fit_table(table, options, where=source.where, progress=progress)
+    return table, _with_spelling(found, source)
+
+
+def _with_spelling(found: "TableFit", source: Any) -> "TableFit":
+    """The fit whose model also remembers the encoding and the sheet of the file."""
+    from propense.tables import TableFile
+
+    if found.model is None or not isinstance(source, TableFile):
+        return found
+    spelling = replace(source.spelling, decimal=found.model.spelling.decimal)
+    return replace(found, model=replace(found.model, spelling=spelling))
+
+
+def _refuse_for_folders(options: list[str]) -> None:
+    if options:
+        raise InvalidOption(f"{options[0]} is for a file, and Parquet files in a folder or on Dask do not need it.")
 
 
 def _write_fit(
-    found: "TableFit", table: Path, model: Path | None, report: Path | None, decimal: str | None
+    found: "TableFit",
+    table: Path,
+    model: Path | None,
+    report: Path | None,
+    decimal: str | None,
+    given: dict[str, Any],
 ) -> list[str]:
     """Write the model and the report, if wanted, and return a line on each."""
+    from propense.tables.configuration import write_toml
+
     words = []
     if model is not None:
         from propense.model_files import save
 
-        about = {"table": table.name, "rows": found.counts.rows}
+        # Models are passed on: they say how, and not in which folders.
+        kept = {name: value for name, value in given.items() if not isinstance(value, Path)}
+        about = {"table": name_of(table), "rows": found.counts.rows}
+        about |= {"configuration": write_toml("fit", {"table": table.name, **kept})}
         if found.scar is not None:
             about |= {"scar_p_value": found.scar.p_value}
         save(found.model, model, about=about)
@@ -241,8 +348,9 @@ def _write_fit(
     if report is not None:
         from propense.report import gather_fit, render
 
-        files = None if table.is_dir() else (str(table), model)
-        render(gather_fit(found, table.name, files=files, decimal=decimal)).write(report)
+        files = None if table.is_dir() or table == STANDARD else (str(table), model)
+        repeat = "" if table == STANDARD else write_toml("fit", given)
+        render(gather_fit(found, name_of(table), files=files, decimal=decimal, configuration=repeat)).write(report)
         words.append(f"Wrote the report {report}.")
     return words
 

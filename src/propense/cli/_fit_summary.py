@@ -8,8 +8,9 @@ from rich.text import Text
 
 from propense.cli._console import Console
 from propense.cli._printing import harmless, say
+from propense.cli._streams import STANDARD, name_of
 from propense.tables import (
-    Comparison,
+    GroupComparison,
     GroupShare,
     Headline,
     ReviewList,
@@ -21,12 +22,19 @@ from propense.tables import (
     headline,
     suggest_columns,
 )
+from propense.tables.schema import in_words
 
 __all__ = ["show_fit"]
 
 # Columns in the table of groups, and columns named for each kind.
 _SHOWN, _NAMED = 5, 12
-_KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category": "categories"}
+_KINDS = {
+    "number": "numbers",
+    "truth": "true/false",
+    "date": "dates, in days",
+    "duration": "durations, in days",
+    "category": "categories",
+}
 
 
 def show_fit(
@@ -39,9 +47,9 @@ def show_fit(
     """Print the columns, the estimates, under-labelled groups, what was learned, what the list promises, and notes."""
     console = Console()
     label = "" if found.model is None else f" ({found.model.label})"
-    say(f"{table.name}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
+    say(f"{name_of(table)}: {found.counts.rows:,} rows, {found.counts.labelled:,} labelled{label}.")
     for kind, words in _KINDS.items():
-        names = [column.name for column in found.schema.columns if column.kind == kind]
+        names = [in_words(column) for column in found.schema.columns if column.kind == kind]
         if names:
             shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
             say(f"  {words}: {shown}")
@@ -61,7 +69,7 @@ def show_fit(
     if listed is not None:
         say(str(listed.promise))
     # An audit reads a file, not a folder.
-    if (advice := advise_audit(found)) is not None and not table.is_dir():
+    if (advice := advise_audit(found)) is not None and not table.is_dir() and table != STANDARD:
         command = advice.commands(str(table), "FILE" if model is None else str(model), decimal)[0]
         say(f"{str(advice).rstrip('.')}: {command}{' (fit --model FILE saves the model)' if model is None else ''}")
 
@@ -87,7 +95,7 @@ def _estimates(found: TableFit, quoted: Headline) -> Table:
     return table
 
 
-def _under_labelled(compared: Sequence[Comparison]) -> Table:
+def _under_labelled(compared: Sequence[GroupComparison]) -> Table:
     title = "Which groups are under-labelled? How often positives are labelled, compared with all (1 = as often)"
     table = Table(title=title, min_width=len(title))
     for column in ("column", "least often", "", "most often", ""):

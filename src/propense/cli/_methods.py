@@ -6,14 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
+from propense.cli._completion import complete_methods
+from propense.cli._json import Json, print_json
+
 __all__ = ["find_method", "methods"]
 
 
 def methods(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Describe this method only: a name of the list, or your own class."),
+        typer.Argument(
+            metavar="[NAME]",
+            help="Describe this method only: a name of the list, or your own class.",
+            autocompletion=complete_methods,
+        ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """List the methods by the names that propense fit and study plans use, or describe one of them."""
     from rich.table import Table as Shown
@@ -22,6 +30,10 @@ def methods(
     from propense.estimators import known_methods
     from propense.estimators._description import summary
 
+    if json:
+        named = known_methods() if name is None else {name: find_method(name)}
+        print_json("methods", {"methods": [_facts(each, *found) for each, found in named.items()]})
+        return
     console = Console()
     if name is not None:
         console.print(*_describe_method(name), sep="\n")
@@ -34,6 +46,24 @@ def methods(
         shown.add_row(each, f"{method.__name__}({variant})" if variant else summary(method).replace("`", ""))
     console.print(shown)
     print("propense methods NAME describes one: its assumptions, what it takes, its parameters, its paper.")
+
+
+def _facts(name: str, method: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What a method says about itself, in plain values."""
+    from propense.estimators._description import reference, summary
+
+    about, estimator = method.description, method(**parameters)
+    return {
+        "name": name,
+        "class": method.__name__,
+        "summary": summary(method).replace("`", ""),
+        "separates": about.separates,
+        "assumes": about.assumes,
+        "needs": about.needs,
+        "takes": [each for each in about.takes if each != "known negatives" or estimator._takes_negatives()],
+        "parameters": estimator.get_params(),
+        "reference": reference(method),
+    }
 
 
 def _describe_method(name: str) -> list[str]:

@@ -7,13 +7,49 @@ from typing import Annotated, Any
 
 import typer
 
-from propense.cli._printing import say
+from propense.cli._completion import complete_methods
+from propense.cli._json import note
 from propense.errors import InvalidOption
 
-__all__ = ["Decimal", "Defuse", "Method", "ModelFile", "Table", "load_model", "split_names"]
+__all__ = [
+    "FILES",
+    "Decimal",
+    "Defuse",
+    "Encoding",
+    "Format",
+    "Method",
+    "ModelFile",
+    "Sheet",
+    "Table",
+    "load_model",
+    "split_names",
+]
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV (also .gz), Parquet or Arrow file.")]
-Decimal = Annotated[str | None, typer.Option("--decimal", help="The decimal sign of numbers in a CSV file: . or ,")]
+# The files that hold tables.
+FILES = "CSV, JSON lines (both also .gz), Excel (.xlsx), Parquet or Arrow"
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help=f"A file: {FILES}; or - for standard input.")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        help="The decimal sign of numbers written as text: . or , (the model remembers that of its table).",
+    ),
+]
+Sheet = Annotated[
+    str | None, typer.Option("--sheet", help="The sheet of an Excel workbook, if more than one has cells.")
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", help="The encoding of a text file, such as cp1252, if it cannot be found."),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="The format of a table whose name does not show it, and of standard output: csv, tsv, jsonl, xlsx, "
+        "parquet or arrow.",
+    ),
+]
 Defuse = Annotated[
     bool,
     typer.Option(
@@ -22,12 +58,17 @@ Defuse = Annotated[
     ),
 ]
 Method = Annotated[
-    str | None, typer.Option("--method", help="The import path of the model's method, if it is your own class.")
+    str | None,
+    typer.Option(
+        "--method",
+        help="The import path of the model's method, if it is your own class.",
+        autocompletion=complete_methods,
+    ),
 ]
 ModelFile = Annotated[Path, typer.Option("--model", help="A model file written by propense fit.")]
 
 
-def load_model(path: Path, notes: Callable[[str], None] = say) -> Any:
+def load_model(path: Path, notes: Callable[[str], None] = note) -> Any:
     """The model of a table in a file; notes on it are printed."""
     from propense.model_files import load
     from propense.tables import TableModel

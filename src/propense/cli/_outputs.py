@@ -11,6 +11,10 @@ def keep_apart(read: list[Path], written: dict[str, Path | None]) -> None:
     """Raise an error, before any work, if an output cannot be written or would overwrite an input or another output."""
     wanted = {option: path for option, path in written.items() if path is not None}
     for option, path in wanted.items():
+        if str(path) == "-":
+            if option not in ("--out", "--list"):
+                raise InvalidOption(f"{option} -: only tables go to standard output. Give the name of a file.")
+            continue
         if path.is_dir():
             raise InvalidOption(f"{option} {path} is a folder. Give the name of a file.")
         if path.exists() and not path.is_file():

@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from propense.cli._json import Json, note, print_json
 from propense.cli._methods import find_method
-from propense.cli._options import Decimal, Defuse, Method, ModelFile, Table, load_model
+from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Method, ModelFile, Sheet, Table, load_model
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
+from propense.cli._streams import open_table, said_of, standard_output
 
 __all__ = ["score"]
 
@@ -17,42 +19,63 @@ __all__ = ["score"]
 def score(
     table: Table,
     model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", help="The CSV (also .gz), Parquet or Arrow file to write.")],
+    out: Annotated[Path, typer.Option("--out", help=f"The file to write: {FILES}; or - for standard output.")],
     top: Annotated[
         int | None,
         typer.Option("--top", min=1, help="Write only this many unlabelled rows, the most likely positives first."),
     ] = None,
     decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
     defuse: Defuse = False,
     method: Method = None,
+    json: Json = False,
 ) -> None:
     """Add the scores posterior, propensity and hidden to a table of any size, or list the rows to review first."""
+    if method is not None:
+        find_method(method)
+    # Notes on the model must not stand in what goes to standard output.
+    notes: list[str] = []
+    fitted = load_model(model, notes.append)
+    source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
+    keep_apart([table, model], {"--out": out})
+    with standard_output(out, source, format) as path:
+        note(*notes)
+        done = _score(fitted, source, path, top=top, decimal=decimal, defuse=defuse)
+        if json:
+            from propense.cli._results import score_result
+
+            note(*said_of(source))
+            print_json("score", score_result(done, fitted, out))
+            return
+        _show(fitted, source, done, top)
+        say(f"Wrote {'standard output' if str(out) == '-' else out} ({done.rows / done.seconds:,.0f} rows per second).")
+
+
+def _score(fitted: Any, source: Any, out: Path, **options: Any) -> Any:
+    """Score the rows, with a count of them on a terminal."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from propense.cli._console import Console
-    from propense.tables import TableFile, score_file
+    from propense.tables import score_file
 
-    if method is not None:
-        find_method(method)
-    fitted = load_model(model)
-    source = TableFile(table)
-    keep_apart([table, model], {"--out": out})
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     task = bar.add_task("rows", total=None)
     # rich before 14.3 ends a bar that is disabled with an empty line.
     with bar if console.is_terminal else nullcontext():
-        done = score_file(
-            fitted,
-            source,
-            out,
-            top=top,
-            decimal=decimal,
-            defuse=defuse,
-            progress=lambda rows: bar.update(task, completed=rows),
-        )
+        return score_file(fitted, source, out, progress=lambda rows: bar.update(task, completed=rows), **options)
+
+
+def _show(fitted: Any, source: Any, done: Any, top: int | None) -> None:
+    """Print what was read, what is known of the rows, and what is expected of them."""
     say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
+    say(*said_of(source))
+    if done.decimal is not None:
+        here, before = ("commas", "points") if done.decimal == "," else ("points", "commas")
+        say(f"Note: The numbers of this table have decimal {here}, those of the fit had {before}. They were read so.")
     for name in fitted.label.columns:
         if name not in source.columns:
             by = "" if len(fitted.label.columns) == 1 else " by it"
@@ -62,6 +85,8 @@ def score(
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
         say(f"Note: {words}. They are treated as its most frequent category.")
+    for line in done.drift.lines:
+        say(f"Moved since the fit: {line}" if done.drift.checked else f"Note: {line}")
     if fitted.audits and fitted.id is not None and fitted.id not in source.columns:
         say(f"Note: The table has no column {fitted.id!r}, so rows that the audit has a verdict on are not recognised.")
     if (checked := done.known_positive + done.known_negative) > 0:
@@ -71,7 +96,6 @@ def score(
         say(f"{which} a verdict from the audit, {found}.{listed}")
     unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
     say(str(done.promise) if top is not None else done.promise.about(unlabelled))
-    say(f"Wrote {out} ({done.rows / done.seconds:,.0f} rows per second).")
 
 
 def _fitted_rows(model: Any, count: int | None, held_out: int) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from propense._files import write_atomically
+from propense.cli._json import Json, print_error, print_json
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import harmless, say
 from propense.errors import InvalidOption, LedgerError, MissingExtra
@@ -48,6 +49,7 @@ def run_study(
         list[str] | None,
         typer.Option("--again", help="Measure this method again, after a change to its code. May be repeated."),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Run the experiments that are not in the ledger yet. Stop at any time; the same command continues."""
     from propense.cli._console import Console
@@ -78,18 +80,22 @@ def run_study(
                 )
         except KeyboardInterrupt:
             console.print("Stopped. The records so far are kept; run the same command to continue.")
+            print_error("Interrupted", "The command was stopped. The records so far are kept.")
             raise typer.Exit(130) from None
     console.print(
         f"{progress.done} of {progress.total} records, {progress.failed} failed: {_ledger_path(plan, ledger)}",
         soft_wrap=True,
     )
+    if json:
+        facts = {"done": progress.done, "total": progress.total, "failed": progress.failed}
+        print_json("study run", {**facts, "files": {"ledger": _ledger_path(plan, ledger)}})
     if progress.failed:
         console.print("propense study status lists the failures; --retry repeats them.")
         raise typer.Exit(1)
 
 
 @study.command("status")
-def status(plan: Plan, ledger: LedgerFile = None) -> None:
+def status(plan: Plan, ledger: LedgerFile = None, json: Json = False) -> None:
     """Show how many records there are, how many are missing, and what failed."""
     from rich.table import Table
 
@@ -97,10 +103,13 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
 
     what = _read(plan)
     rows = _rows(plan, ledger, what, needed=False)
+    each = len(what) // len(what.datasets)
+    if json:
+        print_json("study status", _status(what, rows, each))
+        return
     table = Table(title=f"{len(rows)} of {len(what)} records")
     for column in ("data set", "done", "failed", "missing"):
         table.add_column(column, justify="left" if column == "data set" else "right")
-    each = len(what) // len(what.datasets)
     for name in what.datasets:
         mine = [row for row in rows if row["dataset"] == name]
         failed = sum(row["error"] is not None for row in mine)
@@ -115,12 +124,24 @@ def status(plan: Plan, ledger: LedgerFile = None) -> None:
         console.print(f"And {len(failed_rows) - _SHOWN} more: propense study export lists them all.")
 
 
+def _status(what: "Study", rows: list[dict[str, Any]], each: int) -> dict[str, Any]:
+    """The records of a study in plain values."""
+    sets = []
+    for name in what.datasets:
+        mine = [row for row in rows if row["dataset"] == name]
+        failed = sum(row["error"] is not None for row in mine)
+        sets.append({"name": name, "done": len(mine) - failed, "failed": failed, "missing": each - len(mine)})
+    failures = [{**{name: row[name] for name in _CELL}, "error": row["error"]} for row in rows if row["error"]]
+    return {"records": len(rows), "total": len(what), "datasets": sets, "failures": failures}
+
+
 @study.command("export")
 def export(
     plan: Plan,
     ledger: LedgerFile = None,
     form: Annotated[str, typer.Option("--format", help="csv, or parquet (with --out).")] = "csv",
     out: Out = None,
+    json: Json = False,
 ) -> None:
     """Write every record, one per row."""
     keep_apart([plan, _ledger_path(plan, ledger)], {"--out": out})
@@ -128,12 +149,17 @@ def export(
     if not rows:
         path = _ledger_path(plan, ledger)
         raise LedgerError(f"There is no record of {plan} in {path}. Run the study first: propense study run {plan}")
+    if json and out is None and form == "csv":
+        print_json("study export", {"records": rows, "files": {"out": None}})
+        return
     if form == "csv":
         _write_csv(rows, out)
     elif form == "parquet" and out is not None:
         _write_parquet(rows, out)
     else:
         raise InvalidOption(f"--format {form}: use csv, or parquet with --out FILE.")
+    if json:
+        print_json("study export", {"records": rows, "files": {"out": out}})
 
 
 @study.command("table")
@@ -148,6 +174,7 @@ def table_study(
         str, typer.Option("--score", help="The score to show, such as auc, log_loss, propensity_error or seconds.")
     ] = "balanced_accuracy",
     out: Out = None,
+    json: Json = False,
 ) -> None:
     """Show the tables of the paper: mean ± standard deviation, average ranks, and wins, losses and draws."""
     from propense.study.grids import HIGHER_IS_BETTER, WRITERS, duel_grid, favourite, mean_grids, win_grid
@@ -167,6 +194,13 @@ def table_study(
     grids = mean_grids(summaries, score)
     if score in HIGHER_IS_BETTER:
         grids += [duel_grid(summaries, champion), win_grid(summaries, champion)]
+    if json:
+        if out is not None:
+            with _stream(out) as file:
+                file.write(WRITERS[form](grids))
+        facts = {"score": score, "tables": grids, "records": len(rows), "total": len(what)}
+        print_json("study table", {**facts, "files": {"out": out}})
+        return
     if form == "table":
         _show(grids)
         print(f"From {len(rows)} of {len(what)} records.")
@@ -176,7 +210,9 @@ def table_study(
 
 
 @study.command("compare")
-def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table", out: Out = None) -> None:
+def compare_study(
+    plan: Plan, ledger: LedgerFile = None, form: Format = "table", out: Out = None, json: Json = False
+) -> None:
     """Compare our means with those of the paper: by cell (csv), or by method, with the largest differences (table)."""
     from propense.study.compare import caveats, compare, difference_grids, published_methods
     from propense.study.summaries import summarise
@@ -189,10 +225,13 @@ def compare_study(plan: Plan, ledger: LedgerFile = None, form: Format = "table",
         print(f"Note: {harmless(sentence)}", file=sys.stderr)
     if not differences:
         raise LedgerError(f"The paper has no results for the experiments of {plan}.")
-    if form == "csv":
+    if form == "csv" and not (json and out is None):
         _write_csv([asdict(each) for each in differences], out)
-        return
-    _show(difference_grids(differences, 15))
+    elif not json:
+        _show(difference_grids(differences, 15))
+    if json:
+        facts = [asdict(each) for each in differences]
+        print_json("study compare", {"caveats": caveats(what), "differences": facts, "files": {"out": out}})
 
 
 @study.command("report")
@@ -202,6 +241,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", help="The HTML file to write. Default: next to the plan.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Write an HTML page with every table and figure. It can be read offline."""
     from propense.report import gather_study, render
@@ -210,6 +250,9 @@ def report(
     keep_apart([plan, _ledger_path(plan, ledger)], {"--out": out})
     what = _read(plan)
     render(gather_study(what, _rows(plan, ledger, what), f"Study {plan.stem}")).write(out)
+    if json:
+        print_json("study report", {"files": {"out": out}})
+        return
     say(str(out))
 
 

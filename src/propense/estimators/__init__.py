@@ -9,8 +9,12 @@ from propense._steps.predictors import LogisticPredictor as LogisticPredictor
 from propense._steps.predictors import Model as Model
 from propense._steps.predictors import certain as certain
 from propense.estimators._base import BasePUClassifier as BasePUClassifier
+from propense.estimators._cross import cross_val_hidden as cross_val_hidden
 from propense.estimators._description import Description as Description
 from propense.estimators._description import is_array as is_array
+from propense.estimators._inside import hidden as hidden
+from propense.estimators._inside import posterior as posterior
+from propense.estimators._inside import propensity as propensity
 from propense.estimators._jerm import JERM as JERM
 from propense.estimators._joint_mle import JointMLE as JointMLE
 from propense.estimators._known import KnownPropensity as KnownPropensity

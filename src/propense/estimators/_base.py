@@ -15,18 +15,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, Predictor
 from propense._designs.threads import threads_by_size
-from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask
+from propense._diagnostics.doubts import GENERAL, OF_CLASSES, Doubt, ask, doubt_of, mostly_labelled
 from propense._diagnostics.fit_statistics import compute_fit_statistics
 from propense._diagnostics.named_columns import named_statistics
 from propense._inputs.columns import Column
-from propense._inputs.labels import fill_missing, read_labels
-from propense._inputs.options import Choice, Option, check_options
+from propense._inputs.labels import fill_missing, holds, read_labels
+from propense._inputs.options import Choice, Option, ValueOption, check_options
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample, read_features, read_sample
+from propense._inputs.sources import has_columns
 from propense._inputs.typical import mean_row
 from propense._maths.arrays import Rows, library_of, namespace, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import both_chances, logit, sigmoid
+from propense._representation import documentation_of
 from propense._risks import PairRisk
 from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
 from propense._steps.known_prior import ShiftedPredictor, meet_prior, read_known_prior
@@ -50,11 +52,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The values of y that mean unlabelled and labelled.
+        The values of y that mean unlabelled and labelled, in this order, which need not be that of the alphabet.
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         β of y(x) = P(Y=1 | x) = σ(βᵀx), where y is logistic.
     propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
@@ -109,13 +113,21 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     description: ClassVar[Description] = Description()
 
-    _options: ClassVar[dict[str, Option]] = {"decision": Choice(("posterior", "balanced"))}
+    # Notebooks show estimators with a link to their page.
+    _doc_link_module = "propense"
 
-    # For a subclass whose constructor does not take it.
+    _options: ClassVar[dict[str, Option]] = {
+        "decision": Choice(("posterior", "balanced")),
+        "positive_label": ValueOption(),
+    }
+
+    # For a subclass whose constructor does not take them.
     decision: str = "posterior"
+    positive_label: Any = None
 
     classes_: NDArray[Any]
     prior_: float
+    doubts_: tuple[Doubt, ...]
     _posterior: Predictor
     _propensity: Predictor
 
@@ -137,8 +149,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     # The mean row of fit, which reasons compare rows with; None where an older model file does not have it.
     _mean: Vector | None = None
 
-    def __init__(self, *, decision: str = "posterior") -> None:
+    def __init__(self, *, decision: str = "posterior", positive_label: Any = None) -> None:
         self.decision = decision
+        self.positive_label = positive_label
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,6 +161,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         inner = [getattr(self, name, None) for name in ("estimator", "propensity_estimator")]
         tags.input_tags.sparse = all(each is None or get_tags(each).input_tags.sparse for each in inner)
         return tags
+
+    def _get_doc_link(self) -> str:
+        """The page of this class in the documentation; empty for classes of others, and while there is no site."""
+        ours = type(self).__module__.partition(".")[0] == self._doc_link_module
+        return documentation_of(f"propense.{type(self).__name__}") if ours else ""
 
     @abstractmethod
     def _fit(self, sample: Sample) -> Model:
@@ -169,9 +187,11 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             most 30 levels with at least 5 rows each, and one for missing cells; the other words are one level,
             "(other)".
         y : array-like of shape (n_samples,)
-            Which rows are labelled. Two values: the larger is the label (1, True, "yes" and not "no"). One value and
-            missing ones (NaN, None, pandas NA, an empty string): missing means unlabelled. Two values and missing ones:
-            the smaller value marks rows known to be negative (only if y is in memory). `SeveralSources` takes a column
+            Which rows are labelled. Two numbers: the larger is the label (1, True). Two words: the one that means
+            labelled, where that is certain ("yes" and not "no", "case" and not "control", "fraud" and not "unknown");
+            other words are refused. One value and missing ones (NaN, None, pandas NA, an empty string): missing means
+            unlabelled. Two values and missing ones: the value that is not the label marks rows known to be negative
+            (only if y is in memory). ``positive_label`` says which value is the label. `SeveralSources` takes a column
             for each source of labels.
         sample_weight : array-like of shape (n_samples,), default=None
             The weight of each row: 2 counts the row twice, 0 leaves it out. Divide weights that stand for rows of a
@@ -203,6 +223,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             )
         self._fit_sample(sample)
         self.classes_ = classes
+        self.doubts_ = (*self._doubts_of_labels(sample, y), *self.doubts_)
         if not self.converged_:
             warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=3)
         for doubt in self.doubts_:
@@ -281,6 +302,15 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             marked="positive" if self._read_labels is not read_labels else "labelled",
         )
         return (*model.doubts, *ask(statistics, asked))
+
+    def _doubts_of_labels(self, sample: Sample, y: Any) -> tuple[Doubt, ...]:
+        """Whether the values of y may have been read the wrong way round."""
+        if "mostly_labelled" not in self._asked() or sample.negative is not None:
+            return ()
+        other, label = self.classes_.tolist()
+        found = doubt_of(mostly_labelled, sample.mean(sample.labelled), repr(label), repr(other))
+        # One value and missing ones cannot be swapped.
+        return found if found and (has_columns(y) or holds(y, other)) else ()
 
     def _asked(self) -> tuple[str, ...]:
         """The kinds of doubts to look into after a fit."""

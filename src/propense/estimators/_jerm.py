@@ -43,6 +43,8 @@ class JERM(BasePUClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
     variant : {"published", "paper"}, default="published"
         "published" repeats the computation behind the published numbers: majorise–minimise steps for β are stopped
         early, which regularises β, and spies only set the threshold (the least likely spy is not in P̂). "paper" is
@@ -168,6 +170,7 @@ class JERM(BasePUClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         variant: str = "published",
         solver: str = "auto",
         ridge: float = 0.0,
@@ -185,6 +188,7 @@ class JERM(BasePUClassifier):
         random_state: Any = None,
     ) -> None:
         self.decision = decision
+        self.positive_label = positive_label
         self.variant = variant
         self.solver = solver
         self.ridge = ridge

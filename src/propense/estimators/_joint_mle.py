@@ -48,6 +48,8 @@ class JointMLE(BasePUClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
     ridge : float, default=1.0
         The penalty ½·ridge·(‖β‖² + ‖γ‖²) on the summed risk; the intercepts are not penalised. The choice for practice.
     radius : float, default=None
@@ -138,6 +140,7 @@ class JointMLE(BasePUClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         ridge: float = 1.0,
         radius: float | None = None,
         class_features: Any = None,
@@ -151,6 +154,7 @@ class JointMLE(BasePUClassifier):
         random_state: Any = None,
     ) -> None:
         self.decision = decision
+        self.positive_label = positive_label
         self.ridge = ridge
         self.radius = radius
         self.class_features = class_features

@@ -34,6 +34,8 @@ class KnownPropensity(LogisticClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed joint risk; the intercept is not penalised. The same
         for the logistic curve through the known propensities, which is used for new rows.
@@ -93,6 +95,7 @@ class KnownPropensity(LogisticClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         ridge: float = 1.0,
         class_features: Any = None,
         propensity_features: Any = None,
@@ -100,7 +103,9 @@ class KnownPropensity(LogisticClassifier):
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
-        super().__init__(decision=decision, ridge=ridge, solver=solver, tol=tol, max_iter=max_iter)
+        super().__init__(
+            decision=decision, positive_label=positive_label, ridge=ridge, solver=solver, tol=tol, max_iter=max_iter
+        )
         self.class_features = class_features
         self.propensity_features = propensity_features
 

@@ -51,6 +51,8 @@ class LBE(BasePUClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
     variant : {"em", "published"}, default="em"
         "em" is the method as its authors describe it, with each M-step taken to its maximum. The model, and with equal
         ridges the fixed points, are those of `SAREM`. "published" repeats the computation behind the numbers in the
@@ -138,6 +140,7 @@ class LBE(BasePUClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         variant: str = "em",
         class_features: Any = None,
         propensity_features: Any = None,
@@ -150,6 +153,7 @@ class LBE(BasePUClassifier):
         random_state: Any = None,
     ) -> None:
         self.decision = decision
+        self.positive_label = positive_label
         self.variant = variant
         self.class_features = class_features
         self.propensity_features = propensity_features

@@ -1,6 +1,6 @@
 """The estimators that are one logistic regression."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,14 @@ class LogisticClassifier(BasePUClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         ridge: float = 1.0,
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
         self.decision = decision
+        self.positive_label = positive_label
         self.ridge = ridge
         self.solver = solver
         self.tol = tol

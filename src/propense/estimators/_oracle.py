@@ -22,6 +22,8 @@ class Oracle(LogisticClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks positive rows. None reads it from y, and refuses words whose meaning is not certain.
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is not penalised.
     solver : {"auto", "newton", "mm"}, default="auto"
@@ -49,7 +51,7 @@ class Oracle(LogisticClassifier):
     >>> import numpy as np
     >>> from propense import Oracle
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> Oracle().fit(X, ["healthy", "healthy", "ill", "ill"]).predict([[0.5], [2.5]])
+    >>> Oracle(positive_label="ill").fit(X, ["healthy", "healthy", "ill", "ill"]).predict([[0.5], [2.5]])
     array(['healthy', 'ill'], dtype='<U7')
     """
 

@@ -81,6 +81,8 @@ class PUClassifier(BasePUClassifier):
         the other columns in ``class_features`` and ``propensity_features``.
     decision : {"posterior", "balanced"}, default="balanced"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
     cv : int or list of (ndarray, ndarray), default=5
         The number of folds; small tables get at most 3. Or the folds: pairs of row numbers, those to fit and those to
         score, with every row scored once. If some rows belong together, such as the visits of a patient, keep them in
@@ -199,6 +201,7 @@ class PUClassifier(BasePUClassifier):
         prior: Any = None,
         prior_groups: Any = None,
         decision: str = "balanced",
+        positive_label: Any = None,
         cv: Any = 5,
         ridge: float = 1.0,
         shrinkage: float = 1.0,
@@ -215,6 +218,7 @@ class PUClassifier(BasePUClassifier):
         self.prior = prior
         self.prior_groups = prior_groups
         self.decision = decision
+        self.positive_label = positive_label
         self.cv = cv
         self.ridge = ridge
         self.shrinkage = shrinkage

@@ -46,6 +46,8 @@ class SAREM(BasePUClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
     variant : {"em", "published"}, default="em"
         "em" returns the y and e to which the rounds converge. "published" repeats the computation behind the numbers in
         the literature: intercepts are penalised too, y and e are kept within [1e-4, 1 − 1e-4], the authors' stopping
@@ -145,6 +147,7 @@ class SAREM(BasePUClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         variant: str = "em",
         estimator: Any = None,
         propensity_estimator: Any = None,
@@ -158,6 +161,7 @@ class SAREM(BasePUClassifier):
         tol: float | None = None,
     ) -> None:
         self.decision = decision
+        self.positive_label = positive_label
         self.variant = variant
         self.estimator = estimator
         self.propensity_estimator = propensity_estimator

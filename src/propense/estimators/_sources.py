@@ -39,6 +39,9 @@ class SeveralSources(BasePUClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows, in all of its columns. None reads it from y, and refuses words whose
+        meaning is not certain.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list, default=None
@@ -144,6 +147,7 @@ class SeveralSources(BasePUClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         class_features: Any = None,
         propensity_features: Any = None,
         ridge: float = 1.0,
@@ -151,6 +155,7 @@ class SeveralSources(BasePUClassifier):
         max_iter: int = 1000,
     ) -> None:
         self.decision = decision
+        self.positive_label = positive_label
         self.class_features = class_features
         self.propensity_features = propensity_features
         self.ridge = ridge
@@ -191,7 +196,7 @@ class SeveralSources(BasePUClassifier):
         -------
         float
         """
-        return super().score(X, read_sources(y)[0] if has_columns(y) else y, sample_weight)
+        return super().score(X, read_sources(y, self.classes_[1])[0] if has_columns(y) else y, sample_weight)
 
     @property
     def source_coef_(self) -> Matrix:

@@ -36,6 +36,8 @@ class SparseJoint(BasePUClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
     alpha : float, default=None
         The penalty on the mean risk. None chooses one from a path by the risk on held-out rows.
     variant : {"adaptive", "plain"}, default="adaptive"
@@ -154,6 +156,7 @@ class SparseJoint(BasePUClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         alpha: float | None = None,
         variant: str = "adaptive",
         l1_ratio: float = 1.0,
@@ -172,6 +175,7 @@ class SparseJoint(BasePUClassifier):
         random_state: Any = None,
     ) -> None:
         self.decision = decision
+        self.positive_label = positive_label
         self.alpha = alpha
         self.variant = variant
         self.l1_ratio = l1_ratio

@@ -36,6 +36,8 @@ class TM(BasePUClassifier):
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
         The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
     estimator, propensity_estimator : classifier, default=None
         What fits y and e: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
         a pipeline that ends in one. It gets an array without column names. A classifier flexible enough to memorise the
@@ -126,6 +128,7 @@ class TM(BasePUClassifier):
         self,
         *,
         decision: str = "posterior",
+        positive_label: Any = None,
         estimator: Any = None,
         propensity_estimator: Any = None,
         class_features: Any = None,
@@ -138,6 +141,7 @@ class TM(BasePUClassifier):
         tol: float = 1e-7,
     ) -> None:
         self.decision = decision
+        self.positive_label = positive_label
         self.estimator = estimator
         self.propensity_estimator = propensity_estimator
         self.class_features = class_features

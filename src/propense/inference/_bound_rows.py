@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design
+from propense._inputs.inside import method_inside
 from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.arrays import Vector, as_float, library_of, to_host
 from propense._maths.double_logistic import hidden_positive
@@ -41,8 +41,8 @@ def read_rows(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, scores: tuple[Vector, Vector, Vector] | None = None
 ) -> ReadRows:
     """Check the input of `bounds`, and compute what it needs; `scores` are y, e and h of all rows, if known already."""
-    if isinstance(estimator, Pipeline):
-        X, estimator = estimator[:-1].transform(X), estimator[-1]
+    inside = method_inside(estimator)
+    X, estimator = inside.transform(X), inside.method
     if not isinstance(estimator, BasePUClassifier):
         raise InvalidOption(f"model={type(estimator).__name__}: pass a fitted estimator of propense, or a pipeline.")
     if isinstance(estimator, SeveralSources):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from propense._representation import Readable, Sheet
 from propense.errors import InvalidOption
 from propense.inference._bound_options import Asked, read_assumptions
 from propense.inference._bound_rows import ReadRows, read_groups, read_rows
@@ -42,8 +43,8 @@ class Robustness:
     doubled: float
 
 
-@dataclass(frozen=True)
-class Bounds:
+@dataclass(frozen=True, repr=False)
+class Bounds(Readable):
     """The result of `bounds`; ``str()`` explains it in words.
 
     Attributes
@@ -86,6 +87,21 @@ class Bounds:
     prior_limits_by_group: dict[Any, tuple[float, float]] = field(default_factory=dict)
     propensity_limits_by_group: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
+    def _headline(self) -> str:
+        if self.contradicted:
+            return f"the assumptions cannot hold: {self.contradicted}"
+        return (
+            f"{self.prior[0]:.1%} to {self.prior[1]:.1%} of rows are positive under {len(self.assumptions)} assumptions"
+        )
+
+    def _sheets(self) -> list[Sheet]:
+        lines = [
+            [str(group), _between(self.prior_by_group[group]), _between(self.propensity_by_group[group])]
+            for group in self.prior_by_group
+        ]
+        head = ["group", "positive rows", "positives that are labelled"]
+        return [Sheet("By group", head, [] if self.contradicted else lines)]
+
     def __str__(self) -> str:
         lines = [f"{self.labelled:.1%} of the rows are labelled, so at least as many are positive."]
         if self.contradicted:
@@ -116,6 +132,10 @@ class Bounds:
         return f"{words} as high as it says, and twice as many if they were {found.doubled:.3g} times lower."
 
 
+def _between(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.0%} to {ends[1]:.0%}"
+
+
 def bounds(
     model: Any,
     X: Any,
@@ -140,7 +160,7 @@ def bounds(
 
     Parameters
     ----------
-    model : fitted estimator of propense, or a pipeline that ends in one
+    model : fitted estimator of propense, or a pipeline or search that ends in one
         Its s(x) is used, out of fold if X are the rows of fit and it has kept these values; its e(x) only for
         ``departure``, and its y(x) as the class score of ``rising`` and ``clearest``.
     X : array-like, sparse matrix, data frame or tensor of shape (n_rows, n_features)

@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from propense._diagnostics.fit_statistics import p_by_chance
 from propense._diagnostics.named_columns import LabelDesigns, fit_labels, label_designs, label_gain
 from propense._inputs.feature_lists import read_columns
+from propense._inputs.inside import method_inside
 from propense._inputs.options import Seed, check_options
 from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import Index
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import logit, sigmoid, softplus
 from propense._maths.quantiles import repeated_quantile
+from propense._representation import Readable, Sheet
 from propense.errors import InvalidOption
 from propense.estimators import KnownPropensity, SeveralSources
 from propense.estimators._base import BasePUClassifier
@@ -64,8 +69,8 @@ class ColumnChange:
         return f"{self.prior:.1%} positive, {self.changed:.1%} of rows predicted otherwise{order}"
 
 
-@dataclass(frozen=True)
-class ColumnCheck:
+@dataclass(frozen=True, repr=False)
+class ColumnCheck(Readable):
     """The result of `column_check`; ``str()`` explains it in words.
 
     Attributes
@@ -112,6 +117,17 @@ class ColumnCheck:
         same = abs(plain.prior - self.prior) <= _SAME_PRIOR and plain.changed <= _SAME_ROWS
         return "idle" if same else "decisive"
 
+    def _headline(self) -> str:
+        return f"{', '.join(self.columns)}: {self.verdict}, {self.prior:.1%} of rows are positive"
+
+    def _sheets(self) -> list[Sheet]:
+        lines = [["as named", f"{self.prior:.1%}", "", ""]]
+        for name, each in self.changes.items():
+            order = "" if math.isnan(each.correlation) else f"{each.correlation:.2f}"
+            lines.append([name, f"{each.prior:.1%}", f"{each.changed:.1%}", order])
+        head = ["columns named", "positive rows", "predicted otherwise", "rank correlation"]
+        return [Sheet("How the answer depends on the names", head, lines)]
+
     def __str__(self) -> str:
         low, high = self.propensity
         p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
@@ -140,7 +156,7 @@ _VERDICTS = {
 
 
 def column_check(
-    estimator: BasePUClassifier,
+    estimator: Any,
     X: Any,
     y: Any,
     *,
@@ -158,8 +174,10 @@ def column_check(
 
     Parameters
     ----------
-    estimator : estimator of propense, fitted or not
-        With ``propensity_features``, or they are passed here.
+    estimator : estimator of propense, fitted or not, or a pipeline or search that ends in one
+        With ``propensity_features``, or they are passed here. The columns are those that the last step of a pipeline
+        sees: ``set_output(transform="pandas")`` keeps their names. Steps that are fitted stay as they are; others are
+        fitted first.
     X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Which rows are labelled, as in ``fit``.
@@ -193,6 +211,7 @@ def column_check(
     """
     if not Seed().allows(random_state):
         raise InvalidOption(f"column_check(random_state={random_state!r}): must be {Seed()}.")
+    estimator, X = _as_seen(estimator, X, y)
     asked = _with_names(estimator, propensity_features)
     base = _Answer(asked, X, y, sample_weight, known_negative)
     model, sample = base.model, base.sample
@@ -262,13 +281,26 @@ class _Answer:
         return ColumnChange(other.model.prior_, changed, correlation)
 
 
+def _as_seen(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """The last step of a pipeline and the features as it sees them; steps that are not fitted are fitted first."""
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1 and not _is_fitted(estimator[:-1]):
+        estimator, X = estimator.steps[-1][1], clone(estimator[:-1]).fit_transform(X, y)
+    inside = method_inside(estimator)
+    return inside.method, inside.transform(X)
+
+
+def _is_fitted(steps: Any) -> bool:
+    try:
+        check_is_fitted(steps)
+    except NotFittedError:
+        return False
+    return True
+
+
 def _with_names(estimator: Any, columns: Any) -> BasePUClassifier:
     """The estimator with its columns of e, or those passed."""
     if not isinstance(estimator, BasePUClassifier):
-        raise InvalidOption(
-            f"estimator={type(estimator).__name__}: pass an estimator of propense. For a pipeline, pass its last step "
-            "and the features as that step sees them."
-        )
+        raise InvalidOption(f"estimator={type(estimator).__name__}: pass an estimator of propense.")
     if isinstance(estimator, KnownPropensity) or "propensity_features" not in estimator.get_params(deep=False):
         raise InvalidOption(
             f"column_check: {type(estimator).__name__} does not estimate which rows are labelled, so no column is "

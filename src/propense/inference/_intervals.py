@@ -9,10 +9,12 @@ from scipy.special import ndtr, ndtri, stdtrit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from propense._inputs.inside import method_inside
 from propense._inputs.options import Choice, Count, Option, Seed
 from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.arrays import Matrix, as_float, to_host
 from propense._maths.logistic import LARGEST_LOG_ODDS, sigmoid
+from propense._representation import Readable, Sheet
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators import KnownPropensity, PUClassifier
 from propense.estimators._base import BasePUClassifier
@@ -46,8 +48,8 @@ class Interval:
     high: Any
 
 
-@dataclass(frozen=True)
-class Intervals:
+@dataclass(frozen=True, repr=False)
+class Intervals(Readable):
     """The result of `intervals`; ``str()`` explains it in words.
 
     Attributes
@@ -81,6 +83,15 @@ class Intervals:
     strata: int = 0
     clusters: int = 0
 
+    def _headline(self) -> str:
+        found = self.prior
+        return f"{found.estimate:.1%} of rows are positive, {found.low:.1%} to {found.high:.1%}"
+
+    def _sheets(self) -> list[Sheet]:
+        kept = {"positive rows": self.prior, "positives that are labelled": self.label_frequency}
+        lines = [[name, *(f"{each:.1%}" for each in (x.estimate, x.low, x.high))] for name, x in kept.items()]
+        return [Sheet(f"{100 * self.confidence:g}% intervals", ["share", "estimate", "low", "high"], lines)]
+
     def __str__(self) -> str:
         prior, frequency = self.prior, self.label_frequency
         parts = [f"{self.clusters:,} clusters"] * bool(self.clusters) + [f"{self.strata:,} strata"] * bool(self.strata)
@@ -99,7 +110,7 @@ class Intervals:
 
 
 def intervals(
-    estimator: BasePUClassifier,
+    estimator: Any,
     X: Any,
     y: Any,
     *,
@@ -121,7 +132,9 @@ def intervals(
 
     Parameters
     ----------
-    estimator : fitted estimator of propense
+    estimator : fitted estimator of propense, or a pipeline or search that ends in one
+        In a pipeline, the steps before the last stay as they are, and the refits are of the last step alone: what a
+        scaler or a selection of columns would learn from other rows is not in the intervals.
     X, y, sample_weight, propensity
         The data it was fitted to; ``propensity`` is for `KnownPropensity` only. Weights count rows: weight 2 is the row
         twice, and the sum of the weights is the sample size. With strata or clusters, they are the weights of a survey.
@@ -179,6 +192,8 @@ def intervals(
     45.1% of rows are positive (95% interval 41.9% to 49.2%), and 56.5% of the positives are labelled (51.2% to
     60.6%). From sandwich standard errors.
     """
+    inside = method_inside(estimator)
+    estimator, X, at = inside.method, inside.transform(X), None if at is None else inside.transform(at)
     _check(estimator, how=how, n_resamples=n_resamples, random_state=random_state, confidence=confidence)
     sample = _read(estimator, X, y, sample_weight, propensity)
     survey = _read_survey(sample, sample_weight, strata, clusters)
@@ -225,10 +240,7 @@ def _chances(log_odds: Matrix) -> Matrix:
 def _check(estimator: Any, *, confidence: Any, **options: Any) -> None:
     """Reject what cannot be used."""
     if not isinstance(estimator, BasePUClassifier):
-        raise InvalidOption(
-            f"estimator={type(estimator).__name__}: pass a fitted estimator of propense. For a pipeline, pass its last "
-            "step and the features as that step sees them."
-        )
+        raise InvalidOption(f"estimator={type(estimator).__name__}: pass a fitted estimator of propense.")
     check_is_fitted(estimator)
     if hasattr(estimator, "audit_"):
         raise InvalidOption(

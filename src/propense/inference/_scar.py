@@ -13,10 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from propense._designs import as_design, column_moments
+from propense._inputs.inside import method_inside
 from propense._inputs.labels import read_labels
-from propense._inputs.options import Count, Number, Option, Seed, check_options
+from propense._inputs.options import Count, Number, Option, Seed, ValueOption, check_options
 from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import Vector, library_of
+from propense._representation import Readable, Sheet
 from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption
 from propense.inference._scar_models import LabelModels, ScarFit
 
@@ -33,11 +35,12 @@ _OPTIONS: dict[str, Option] = {
     "n_simulations": Count(high=10**6),
     "max_rows": Count(optional=True),
     "random_state": Seed(),
+    "positive_label": ValueOption(),
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ScarTest:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScarTest(Readable):
     """The result of `scar_test`; ``str()`` explains it in words.
 
     Attributes
@@ -70,6 +73,20 @@ class ScarTest:
     labelled: int
     prior: tuple[float, float] | None
     most_labelled: float
+
+    def _headline(self) -> str:
+        what = "probably not given at random" if self.p_value <= _LEVEL else "may have been given at random"
+        return f"labels {what}, p = {self.p_value:.3f}, {self.rows:,} rows"
+
+    def _sheets(self) -> list[Sheet]:
+        lines = [
+            ["p-value", f"{self.p_value:.3f}"],
+            ["statistic", f"{self.statistic:.2f}"],
+            ["rows, of which labelled", f"{self.rows:,}, {self.labelled:,}"],
+            ["positive rows, if at random", f"{self.prevalence:.1%}"],
+            ["positives labelled, if at random", f"{self.label_frequency:.1%}"],
+        ]
+        return [Sheet("", ["test of labels at random", ""], lines)]
 
     def __str__(self) -> str:
         """What p shows, and what it does not show."""
@@ -113,6 +130,8 @@ def scar_test(
     prior: float | tuple[float, float] | None = None,
     most_labelled: float = 0.8,
     propensity_features: Any = None,
+    positive_label: Any = None,
+    model: Any = None,
     n_simulations: int = 199,
     max_rows: int | None = 5000,
     random_state: Any = None,
@@ -140,6 +159,11 @@ def scar_test(
         assumption distinguishes the two. 1 assumes nothing and hardly detects them.
     propensity_features : list of str or of int, default=None
         The columns that the chance of a label may depend on; None means all. Fewer make the test sharper and faster.
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows, as in every estimator.
+    model : fitted estimator of propense, or a pipeline or search that ends in one, default=None
+        Tests the features as the estimator sees them: the steps before it transform X. Its ``propensity_features`` and
+        ``positive_label`` are used unless others are passed. Its fit is not.
     n_simulations : int, default=199
         The smallest possible p is 1 / (1 + n_simulations).
     max_rows : int or None, default=5000
@@ -172,12 +196,17 @@ def scar_test(
     >>> result.p_value
     0.025
     """
+    if model is not None:
+        inside = method_inside(model)
+        X, own = inside.transform(X), inside.method.get_params(deep=False)
+        propensity_features = own.get("propensity_features") if propensity_features is None else propensity_features
+        positive_label = own.get("positive_label") if positive_label is None else positive_label
     if library_of(X) in ("torch", "dask"):
         raise InvalidFeatures(
             f"X is a {type(X).__name__} of {library_of(X)}; scar_test works in memory on a few thousand rows. Draw "
             "some, and pass them as an array."
         )
-    arguments = _Arguments(propensity_features, most_labelled, n_simulations, max_rows, random_state)
+    arguments = _Arguments(propensity_features, most_labelled, n_simulations, max_rows, random_state, positive_label)
     check_options(arguments, _OPTIONS)
     sample, _ = read_sample(arguments, X, y, None, None, read_labels)
     random = check_random_state(random_state)
@@ -206,13 +235,20 @@ class _Arguments(BaseEstimator):
     """The arguments, in the form that the readers of estimators' inputs take."""
 
     def __init__(
-        self, propensity_features: Any, most_labelled: Any, n_simulations: Any, max_rows: Any, random_state: Any
+        self,
+        propensity_features: Any,
+        most_labelled: Any,
+        n_simulations: Any,
+        max_rows: Any,
+        random_state: Any,
+        positive_label: Any,
     ) -> None:
         self.propensity_features = propensity_features
         self.most_labelled = most_labelled
         self.n_simulations = n_simulations
         self.max_rows = max_rows
         self.random_state = random_state
+        self.positive_label = positive_label
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,9 +10,11 @@ from scipy.special import chdtrc
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from propense._inputs.inside import method_inside
 from propense._inputs.sample import Sample, read_sample
 from propense._maths.arrays import Matrix, Vector
 from propense._maths.looks import MOST_PATTERNS
+from propense._representation import Readable
 from propense._risks import SourcesRisk
 from propense._steps.predictors import LogisticPredictor
 from propense._steps.source_looks import fit_sources, sources_risk
@@ -50,8 +52,8 @@ class PairOfSources:
     z: float
 
 
-@dataclass(frozen=True)
-class SourcesTest:
+@dataclass(frozen=True, repr=False)
+class SourcesTest(Readable):
     """The result of `sources_test`; ``str()`` explains it in words.
 
     Attributes
@@ -103,7 +105,7 @@ class SourcesTest:
         )
 
 
-def sources_test(estimator: SeveralSources, X: Any, y: Any, *, sample_weight: Any = None) -> SourcesTest:
+def sources_test(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> SourcesTest:
     """Test whether sources label independently of each other, and show what the answer would be if they did not.
 
     `SeveralSources` assumes that, among positive rows with the same values in the columns, one source is as likely to
@@ -117,7 +119,7 @@ def sources_test(estimator: SeveralSources, X: Any, y: Any, *, sample_weight: An
 
     Parameters
     ----------
-    estimator : fitted SeveralSources
+    estimator : fitted SeveralSources, or a pipeline or search that ends in one
     X, y, sample_weight
         The data it was fitted to.
 
@@ -146,6 +148,8 @@ def sources_test(estimator: SeveralSources, X: Any, y: Any, *, sample_weight: An
     than independent sources would, so the estimated share of positives may be too low. Add columns that explain why,
     or leave out one of the two.
     """
+    inside = method_inside(estimator)
+    estimator, X = inside.method, inside.transform(X)
     if not isinstance(estimator, SeveralSources):
         raise InvalidOption(f"estimator={type(estimator).__name__}: pass a fitted SeveralSources.")
     check_is_fitted(estimator)

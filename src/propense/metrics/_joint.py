@@ -12,7 +12,9 @@ __all__ = ["joint_brier", "joint_risk"]
 _LEAST = float(np.finfo(np.float64).eps)
 
 
-def joint_risk(s: Any, y_proba: Any, *, propensity: Any, sample_weight: Any = None) -> float:
+def joint_risk(
+    s: Any, y_proba: Any, *, propensity: Any, sample_weight: Any = None, positive_label: Any = None
+) -> float:
     """The joint risk: the log loss of y(x)·e(x), the probability that a row is positive and labelled.
 
     On held-out labels it is a proper score of that product; smaller is better. It cannot distinguish two pairs of y
@@ -21,13 +23,15 @@ def joint_risk(s: Any, y_proba: Any, *, propensity: Any, sample_weight: Any = No
     Parameters
     ----------
     s : array-like of shape (n_samples,)
-        The labels, as in ``fit``: two values of which the larger marks labelled rows, or one value and missing values.
+        The labels, as in ``fit``: two values, one of which marks the labelled rows, or one value and missing values.
     y_proba : array-like of shape (n_samples,) or (n_samples, 2)
         y(x) = P(Y=1 | x), or both columns of ``predict_proba``.
     propensity : array-like of shape (n_samples,) or float
         e(x) = P(S=1 | Y=1, x), known or from ``predict_propensity``.
     sample_weight : array-like of shape (n_samples,), default=None
         The weight of each row: 2 counts it twice, 0 leaves it out.
+    positive_label : int, float, bool or str, default=None
+        The value of s that marks labelled rows, if s does not make it clear.
 
     Returns
     -------
@@ -40,19 +44,21 @@ def joint_risk(s: Any, y_proba: Any, *, propensity: Any, sample_weight: Any = No
     >>> print(f"{joint_risk([1, 0, 0], [0.9, 0.8, 0.1], propensity=0.5):.3f}")
     0.454
     """
-    rows = read_probabilities(s, y_proba, propensity, sample_weight)
+    rows = read_probabilities(s, y_proba, propensity, sample_weight, positive_label)
     product = np.clip(rows.predicted * rows.propensity, _LEAST, 1.0 - _LEAST)
     return rows.mean(-np.where(rows.labelled, np.log(product), np.log1p(-product)))
 
 
-def joint_brier(s: Any, y_proba: Any, *, propensity: Any, sample_weight: Any = None) -> float:
+def joint_brier(
+    s: Any, y_proba: Any, *, propensity: Any, sample_weight: Any = None, positive_label: Any = None
+) -> float:
     """The mean of (s − y(x)·e(x))², the Brier score of the labels.
 
     Like `joint_risk` it is a proper score of the product only. A single row costs at most 1.
 
     Parameters
     ----------
-    s, y_proba, propensity, sample_weight
+    s, y_proba, propensity, sample_weight, positive_label
         As in `joint_risk`.
 
     Returns
@@ -66,5 +72,5 @@ def joint_brier(s: Any, y_proba: Any, *, propensity: Any, sample_weight: Any = N
     >>> print(f"{joint_brier([1, 0, 0], [0.9, 0.8, 0.1], propensity=0.5):.3f}")
     0.155
     """
-    rows = read_probabilities(s, y_proba, propensity, sample_weight)
+    rows = read_probabilities(s, y_proba, propensity, sample_weight, positive_label)
     return rows.mean((rows.labelled - rows.predicted * rows.propensity) ** 2)

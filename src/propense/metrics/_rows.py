@@ -37,9 +37,11 @@ class ScoredRows:
         return float(np.average(values, weights=self.weights))
 
 
-def read_probabilities(s: Any, y_proba: Any, propensity: Any, sample_weight: Any) -> ScoredRows:
+def read_probabilities(
+    s: Any, y_proba: Any, propensity: Any, sample_weight: Any, positive_label: Any = None
+) -> ScoredRows:
     """Rows with P(Y=1 | x), given as one column or as the two of `predict_proba`."""
-    labelled, _ = _read_labels(s)
+    labelled, _ = _read_labels(s, positive_label)
     values = np.asarray(to_host(y_proba), dtype=np.float64)
     if values.ndim == 2 and values.shape[1] == 2:
         values = values[:, 1]
@@ -48,9 +50,11 @@ def read_probabilities(s: Any, y_proba: Any, propensity: Any, sample_weight: Any
     return _scored_rows(labelled, values, propensity, sample_weight)
 
 
-def read_predictions(s: Any, y_pred: Any, propensity: Any, sample_weight: Any) -> ScoredRows:
+def read_predictions(
+    s: Any, y_pred: Any, propensity: Any, sample_weight: Any, positive_label: Any = None
+) -> ScoredRows:
     """Rows with predicted classes. At least one row must be labelled, and no labelled row may have propensity 0."""
-    labelled, classes = _read_labels(s)
+    labelled, classes = _read_labels(s, positive_label)
     y_pred = np.asarray(to_host(y_pred))
     if y_pred.dtype.kind == "f" and np.isnan(y_pred).any():
         raise InvalidInput("y_pred holds NaN; every row needs a predicted class.")
@@ -65,12 +69,12 @@ def read_predictions(s: Any, y_pred: Any, propensity: Any, sample_weight: Any) -
     return rows
 
 
-def _read_labels(s: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+def _read_labels(s: Any, positive_label: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Read s as the estimators read y, except that booleans may all be the same."""
     s = to_host(s)
-    if getattr(s, "dtype", None) == np.bool_ and np.ndim(s) == 1:
+    if positive_label is None and getattr(s, "dtype", None) == np.bool_ and np.ndim(s) == 1:
         return np.asarray(s), np.array([False, True])
-    return read_labels(s)
+    return read_labels(s, None, positive_label)
 
 
 def _scored_rows(

@@ -3,13 +3,15 @@
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 from sklearn import get_config
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
+from propense._inputs.inside import method_inside
 from propense._inputs.labels import read_labels_as
+from propense._inputs.options import ValueOption
 from propense._maths.arrays import to_host
 from propense.errors import InvalidOption, InvalidPropensity
 from propense.metrics._joint import joint_brier, joint_risk
@@ -54,7 +56,7 @@ def get_scorer_names() -> list[str]:
     return sorted(_KINDS)
 
 
-def get_scorer(name: str, *, prior: Any = None) -> Any:
+def get_scorer(name: str, *, prior: Any = None, positive_label: Any = None) -> Any:
     """A scorer to pass as ``scoring`` to ``GridSearchCV``, ``cross_val_score`` and similar functions.
 
     It is called as ``scorer(estimator, X, y, sample_weight=None, propensity=None)`` with a fitted estimator and labels
@@ -67,12 +69,17 @@ def get_scorer(name: str, *, prior: Any = None) -> Any:
         One of ``get_scorer_names()``: a metric of ``propense.metrics``, with ``neg_`` in front if smaller is better.
     prior : float, default=None
         P(Y=1) for "sar_precision" and "sar_balanced_accuracy". None estimates it from the labels and e(x).
+    positive_label : int, float, bool or str, default=None
+        The value of y that marks labelled rows. Only ``TunedThresholdClassifierCV`` needs it, if the words of y do not
+        make it clear; in all other places the fitted estimator says so.
 
     Returns
     -------
     callable
         A new scorer. It supports scikit-learn's metadata routing: after
         ``set_score_request(propensity=True, sample_weight=True)`` a search passes it what was passed to its ``fit``.
+        ``TunedThresholdClassifierCV`` takes the scorers of predicted classes. It lets a scorer see labels and classes
+        only, so the propensity must be routed; without one, "lee_liu" takes it to be constant, and the others raise.
 
     Examples
     --------
@@ -91,30 +98,39 @@ def get_scorer(name: str, *, prior: Any = None) -> Any:
         raise InvalidOption(f"get_scorer({name!r}, prior={prior!r}): this scorer takes no prior.")
     if prior is not None and not (isinstance(prior, numbers.Real) and 0.0 < float(prior) <= 1.0):
         raise InvalidOption(f"get_scorer({name!r}, prior={prior!r}): P(Y=1) must be above 0 and at most 1.")
-    return Scorer(name, None if prior is None else float(prior))
+    if not ValueOption().allows(positive_label):
+        raise InvalidOption(f"get_scorer(positive_label={positive_label!r}): must be {ValueOption()}.")
+    return Scorer(name, None if prior is None else float(prior), positive_label)
 
 
 class Scorer:
     """One of the metrics, computed from a fitted estimator's predictions."""
 
-    def __init__(self, name: str, prior: float | None = None) -> None:
-        self._name, self._prior = name, prior
+    def __init__(self, name: str, prior: float | None = None, positive_label: Any = None) -> None:
+        self._name, self._prior, self._positive_label = name, prior, positive_label
         # As in scikit-learn: None raises if such metadata are passed without a request.
         self._requests: dict[str, bool | str | None] = {"sample_weight": None, "propensity": None}
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None, propensity: Any = None) -> float:
-        kind = _KINDS[self._name]
+        kind, label = _KINDS[self._name], estimator.classes_[1]
+        if self._positive_label is not None and label != self._positive_label:
+            raise InvalidOption(
+                f"{self!r}: the labelled rows of this {type(estimator).__name__} are those of {label!r}. Leave out "
+                "positive_label."
+            )
         predicted = to_host(getattr(estimator, kind.method)(X))
         return kind.sign * kind.metric(
             read_labels_as(y, estimator.classes_),
-            predicted if kind.method == "predict_proba" else predicted == estimator.classes_[1],
+            predicted if kind.method == "predict_proba" else predicted == label,
             propensity=_propensity_of(estimator, X) if propensity is None else propensity,
             sample_weight=sample_weight,
             **({"prior": self._prior} if kind.takes_prior else {}),
         )
 
     def __repr__(self) -> str:
-        return f"get_scorer({self._name!r}{'' if self._prior is None else f', prior={self._prior!r}'})"
+        given = {"prior": self._prior, "positive_label": self._positive_label}
+        said = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
+        return f"get_scorer({self._name!r}{said})"
 
     def set_score_request(self, *, sample_weight: Any = UNCHANGED, propensity: Any = UNCHANGED) -> Self:
         """Set which metadata the scorer requests: True, False, None or the name under which they are passed."""
@@ -134,6 +150,29 @@ class Scorer:
             request.score.add_request(param=name, alias=alias)
         return request
 
+    # What scikit-learn takes out of a scorer to score each of many thresholds.
+    @property
+    def _score_func(self) -> Callable[..., float]:
+        if _KINDS[self._name].method != "predict":
+            raise InvalidOption(
+                f"{self!r} scores chances, which no threshold changes. Use get_scorer('lee_liu') or "
+                "get_scorer('sar_balanced_accuracy'), for instance."
+            )
+        return partial(_of_classes, name=self._name)
+
+    @property
+    def _sign(self) -> float:
+        return _KINDS[self._name].sign
+
+    @property
+    def _kwargs(self) -> dict[str, Any]:
+        prior = {"prior": self._prior} if _KINDS[self._name].takes_prior else {}
+        return {**prior, "positive_label": self._positive_label}
+
+    def _get_metadata_request(self) -> MetadataRequest:
+        """The same under the name that earlier versions of scikit-learn ask for."""
+        return self.get_metadata_routing()
+
     def _accept_sample_weight(self) -> bool:
         """Asked by scikit-learn's searches with several scorers if metadata routing is off."""
         return True
@@ -141,13 +180,24 @@ class Scorer:
 
 def _propensity_of(estimator: Any, X: Any) -> Any:
     """e(x) from the estimator, which may be the last step of a pipeline or inside a search."""
-    if hasattr(estimator, "predict_propensity"):
-        return to_host(estimator.predict_propensity(X))
-    if isinstance(estimator, Pipeline):
-        return _propensity_of(estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X)
-    if hasattr(estimator, "best_estimator_"):
-        return _propensity_of(estimator.best_estimator_, X)
-    raise InvalidPropensity(
-        f"{type(estimator).__name__} has no predict_propensity. Pass propensity= to the scorer; in a search, call "
-        "set_score_request(propensity=True) and pass it to fit."
-    )
+    try:
+        inside = method_inside(estimator)
+    except InvalidOption as error:
+        raise InvalidPropensity(
+            f"{type(estimator).__name__} has no predict_propensity. {error} Or pass propensity= to the scorer; in a "
+            "search, call set_score_request(propensity=True) and pass it to fit."
+        ) from None
+    return to_host(inside.method.predict_propensity(inside.transform(X)))
+
+
+def _of_classes(labels: Any, predicted: Any, *, name: str, propensity: Any = None, **options: Any) -> float:
+    """A metric of labels and predicted classes alone, as threshold tuners call it: they have no estimator to ask."""
+    if propensity is not None:
+        options["propensity"] = propensity
+    elif name != "lee_liu":
+        raise InvalidPropensity(
+            f"get_scorer({name!r}) needs the propensity of each row, and a tuner of thresholds gives a scorer only "
+            "labels and classes. Enable metadata routing, call set_score_request(propensity=True) on the scorer, and "
+            "pass propensity= to fit; or use get_scorer('lee_liu'), which takes it to be constant then."
+        )
+    return _KINDS[name].metric(labels, predicted, **options)

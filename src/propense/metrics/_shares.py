@@ -12,13 +12,13 @@ from propense.metrics._rows import ScoredRows, read_predictions
 __all__ = ["lee_liu_score", "sar_balanced_accuracy", "sar_precision", "sar_recall"]
 
 
-def sar_recall(s: Any, y_pred: Any, *, propensity: Any, sample_weight: Any = None) -> float:
+def sar_recall(s: Any, y_pred: Any, *, propensity: Any, sample_weight: Any = None, positive_label: Any = None) -> float:
     """The share of positives that are predicted positive: Σ ŷ/e / Σ 1/e over the labelled rows.
 
     Parameters
     ----------
     s : array-like of shape (n_samples,)
-        The labels, as in ``fit``: two values of which the larger marks labelled rows, or one value and missing values.
+        The labels, as in ``fit``: two values, one of which marks the labelled rows, or one value and missing values.
     y_pred : array-like of shape (n_samples,)
         The predicted classes: values of s, as from ``predict``, or booleans.
     propensity : array-like of shape (n_samples,) or float
@@ -26,6 +26,8 @@ def sar_recall(s: Any, y_pred: Any, *, propensity: Any, sample_weight: Any = Non
         predicted positive.
     sample_weight : array-like of shape (n_samples,), default=None
         The weight of each row: 2 counts it twice, 0 leaves it out.
+    positive_label : int, float, bool or str, default=None
+        The value of s that marks labelled rows, if s does not make it clear.
 
     Returns
     -------
@@ -45,17 +47,23 @@ def sar_recall(s: Any, y_pred: Any, *, propensity: Any, sample_weight: Any = Non
     >>> print(f"{sar_recall([1, 1, 0], [1, 0, 0], propensity=[0.25, 0.5, 0.5]):.3f}")
     0.667
     """
-    return _recall(read_predictions(s, y_pred, propensity, sample_weight))
+    return _recall(read_predictions(s, y_pred, propensity, sample_weight, positive_label))
 
 
 def sar_precision(
-    s: Any, y_pred: Any, *, propensity: Any, prior: float | None = None, sample_weight: Any = None
+    s: Any,
+    y_pred: Any,
+    *,
+    propensity: Any,
+    prior: float | None = None,
+    sample_weight: Any = None,
+    positive_label: Any = None,
 ) -> float:
     """The share of positives among the rows predicted positive: recall · P(Y=1) / P(ŷ=1).
 
     Parameters
     ----------
-    s, y_pred, propensity, sample_weight
+    s, y_pred, propensity, sample_weight, positive_label
         As in `sar_recall`.
     prior : float, default=None
         P(Y=1). None estimates it by the mean of s/e, at most 1.
@@ -72,7 +80,7 @@ def sar_precision(
     >>> print(f"{sar_precision([1, 1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0, 0], propensity=0.5):.3f}")
     0.800
     """
-    rows = read_predictions(s, y_pred, propensity, sample_weight)
+    rows = read_predictions(s, y_pred, propensity, sample_weight, positive_label)
     called = rows.mean(rows.predicted)
     if called == 0.0:
         _undefined("Precision", "no row is predicted positive")
@@ -81,13 +89,19 @@ def sar_precision(
 
 
 def sar_balanced_accuracy(
-    s: Any, y_pred: Any, *, propensity: Any, prior: float | None = None, sample_weight: Any = None
+    s: Any,
+    y_pred: Any,
+    *,
+    propensity: Any,
+    prior: float | None = None,
+    sample_weight: Any = None,
+    positive_label: Any = None,
 ) -> float:
     """The mean of recall and specificity, the latter from P(ŷ=1) = P(Y=1)·recall + P(Y=0)·(1 − specificity).
 
     Parameters
     ----------
-    s, y_pred, propensity, sample_weight
+    s, y_pred, propensity, sample_weight, positive_label
         As in `sar_recall`.
     prior : float, default=None
         P(Y=1). None estimates it by the mean of s/e, at most 1.
@@ -104,7 +118,7 @@ def sar_balanced_accuracy(
     >>> print(f"{sar_balanced_accuracy([1, 1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0, 0], propensity=0.5):.3f}")
     0.875
     """
-    rows = read_predictions(s, y_pred, propensity, sample_weight)
+    rows = read_predictions(s, y_pred, propensity, sample_weight, positive_label)
     recall, share = _recall(rows), _prior(rows, prior)
     if share == 1.0:
         _undefined("Specificity", "the prior is 1, so no row is negative")
@@ -113,12 +127,14 @@ def sar_balanced_accuracy(
     return 0.5 * (recall + min(max(specificity, 0.0), 1.0))
 
 
-def lee_liu_score(s: Any, y_pred: Any, *, propensity: Any = 1.0, sample_weight: Any = None) -> float:
+def lee_liu_score(
+    s: Any, y_pred: Any, *, propensity: Any = 1.0, sample_weight: Any = None, positive_label: Any = None
+) -> float:
     """recall² / P(ŷ=1), which is precision · recall / P(Y=1): large if both are. It needs no prior.
 
     Parameters
     ----------
-    s, y_pred, sample_weight
+    s, y_pred, sample_weight, positive_label
         As in `sar_recall`.
     propensity : array-like of shape (n_samples,) or float, default=1.0
         e(x) as in `sar_recall`. Any constant gives Lee and Liu's score, whose recall is the share of labelled rows
@@ -139,7 +155,7 @@ def lee_liu_score(s: Any, y_pred: Any, *, propensity: Any = 1.0, sample_weight: 
     >>> lee_liu_score([1, 1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0])
     2.0
     """
-    rows = read_predictions(s, y_pred, propensity, sample_weight)
+    rows = read_predictions(s, y_pred, propensity, sample_weight, positive_label)
     called = rows.mean(rows.predicted)
     return 0.0 if called == 0.0 else _recall(rows) ** 2 / called
 

@@ -2,19 +2,24 @@
 
 import math
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from propense._inputs.columns import KINDS
+from propense._inputs.columns import KINDS, Column
+from propense._inputs.moments import DATE_FORM
 from propense.errors import ModelFileError
 from propense.estimators._description import Check, is_array
+from propense.tables.units import NUMBER_FORM
 
 __all__ = [
     "LARGEST",
     "are_kinds",
     "are_lists",
+    "build_columns",
     "check_facts",
+    "describe_columns",
     "is_columns",
     "is_count",
     "is_names",
@@ -74,16 +79,33 @@ def is_names(value: Any, p: int) -> bool:
 
 
 def are_kinds(value: Any, p: int) -> bool:
-    """The name, kind and levels of each of p columns, or of any number of them if p is 0."""
+    """The name, kind, levels and, if it has one, form of each of p columns, or of any number of them if p is 0."""
     return isinstance(value, list) and (p == 0 or len(value) == p) and all(map(_is_column, value))
 
 
+def describe_columns(columns: Iterable[Column]) -> list[tuple[Any, ...]]:
+    """Columns in plain values: the name, kind and levels, and the form if there is one."""
+    return [(each.name, each.kind, list(each.levels), *([each.form] if each.form else [])) for each in columns]
+
+
+def build_columns(facts: list[tuple[Any, ...]]) -> tuple[Column, ...]:
+    """The columns of their descriptions, which `are_kinds` has checked."""
+    return tuple(Column(name, kind, tuple(levels), *form) for name, kind, levels, *form in facts)
+
+
 def _is_column(column: Any) -> bool:
-    if not isinstance(column, tuple) or len(column) != 3:
+    if not isinstance(column, tuple) or len(column) not in (3, 4):
         return False
-    name, kind, levels = column
+    name, kind, levels, *form = column
     words = isinstance(levels, list) and all(isinstance(level, str) for level in levels)
-    return isinstance(name, str) and kind in KINDS and words and bool(levels) == (kind == "category")
+    fine = isinstance(name, str) and kind in KINDS and words and bool(levels) == (kind == "category")
+    return fine and all(isinstance(each, str) and _is_form(kind, each) for each in form)
+
+
+def _is_form(kind: str, form: str) -> bool:
+    """Whether cells of a kind may be written in this form."""
+    known = {"date": DATE_FORM, "number": NUMBER_FORM}.get(kind)
+    return known is not None and form.isprintable() and known.fullmatch(form) is not None
 
 
 def is_columns(value: Any, p: int) -> bool:

@@ -117,14 +117,24 @@ def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
     """The same of a table, with its label and the kinds of its columns."""
     facts = summarise(table_parts(description)[1])
     try:
-        columns = {str(name): str(kind) for name, kind, _ in description["columns"]}
+        columns = {
+            str(name): " ".join([str(kind), *map(_in_brackets, form)])
+            for name, kind, _, *form in description["columns"]
+        }
         label = description["label"]
         several = label if isinstance(label[0], tuple) else (label,)
         words = " or ".join(f"{column} = {positive}" for column, positive, _ in several)
+        spelling = {name: value for name, value in (description.get("spelling") or {}).items() if value is not None}
         about = {"label": words, "id": description["id"]}
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ModelFileError("it does not hold a model") from None
-    return {**facts, **about, "n_features": len(columns), "feature_names": list(columns), "kinds": columns}
+    features = {"n_features": len(columns), "feature_names": list(columns), "kinds": columns}
+    return {**facts, **about, **features, "spelling": spelling}
+
+
+def _in_brackets(form: Any) -> str:
+    """The form of a column: (m/d/y), (kg)."""
+    return f"({str(form).rpartition('unit:')[2] or 'as text'})"
 
 
 def _outline(model: Pipeline) -> dict[str, Any]:

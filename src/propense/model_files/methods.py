@@ -6,14 +6,24 @@ from typing import Any
 import numpy as np
 
 from propense._diagnostics.doubts import Doubt
-from propense._inputs.columns import Column, level_counts
+from propense._inputs.columns import level_counts
 from propense._inputs.options import check_options
 from propense._steps.corrected import Audited, correct_pair
 from propense.errors import ModelFileError
 from propense.estimators import BasePUClassifier, PUClassifier, known_methods
 from propense.estimators._description import Check, is_array
 from propense.estimators._methods import class_path, is_ours
-from propense.model_files.checks import are_kinds, are_lists, check_facts, is_columns, is_real, is_truth, is_whole
+from propense.model_files.checks import (
+    are_kinds,
+    are_lists,
+    build_columns,
+    check_facts,
+    describe_columns,
+    is_columns,
+    is_real,
+    is_truth,
+    is_whole,
+)
 from propense.model_files.foreign import build_inner, describe_inner
 from propense.model_files.known_priors import build_prior, describe_prior
 from propense.model_files.predictors import OPTIONAL, PREDICTORS, build_predictors, describe_predictors
@@ -91,6 +101,8 @@ def method_parameters(model: BasePUClassifier, where: str) -> dict[str, Any]:
             parameters[name] = list(columns)
     if "prior" in parameters:
         parameters["prior"] = describe_prior(parameters["prior"])
+    if isinstance(parameters.get("positive_label"), np.generic):
+        parameters["positive_label"] = parameters["positive_label"].item()
     return dict(parameters)
 
 
@@ -124,7 +136,7 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
     if hasattr(model, "feature_names_in_"):
         facts["feature_names_in_"] = model.feature_names_in_
     if model._columns is not None:
-        facts["columns"] = [(column.name, column.kind, list(column.levels)) for column in model._columns]
+        facts["columns"] = describe_columns(model._columns)
     if model._preparation is not None:
         facts["preparation"] = describe_preparation(model._preparation)
     if model._mean is not None:
@@ -133,6 +145,8 @@ def method_facts(model: BasePUClassifier, where: str) -> dict[str, Any]:
     if hasattr(model, "audit_"):
         facts["audit_"] = describe_audit(model.audit_)
     known = {*facts, *model.get_params(deep=False)}
+    # A class that does not take one of the base's arguments may have its default.
+    known |= {name for name in ("decision", "positive_label") if getattr(model, name) == getattr(type(model), name)}
     # Answers for the rows of fit are not part of the model.
     foreign = [name for name in vars(model) if not name.startswith(("_", "oof_")) and name not in known]
     if foreign:
@@ -175,7 +189,7 @@ def restore_method(model: BasePUClassifier, facts: Any) -> None:
     p = check_facts(facts, expected, optional, what)
     model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
     if "columns" in facts:
-        model._columns = tuple(Column(each, kind, tuple(levels)) for each, kind, levels in facts["columns"])
+        model._columns = build_columns(facts["columns"])
     levels = None if model._columns is None else level_counts(model._columns)
     if "preparation" in facts:
         if not model._prepares_columns():

@@ -9,16 +9,21 @@ from propense.errors import ModelFileError
 from propense.estimators import SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import is_array
-from propense.model_files.checks import are_kinds
+from propense.model_files.checks import are_kinds, build_columns, describe_columns
 from propense.model_files.preparations import build_preparation, describe_preparation
-from propense.tables import Column, Label, LabelColumns, Schema, TableModel
+from propense.model_files.readings import READING, build_missing, build_seen, describe_reading
+from propense.tables import Label, LabelColumns, Schema, TableModel
 from propense.tables.fitted_rows import HeldOut
+from propense.tables.formats.encodings import is_encoding
 from propense.tables.past_audits import PastDraw
+from propense.tables.spelling import Spelling
 
 __all__ = ["TABLE", "build_table", "describe_audits", "describe_table", "is_table", "table_parts"]
 
 TABLE = "TableModel"
 _KEYS = {"class", "label", "id", "columns", "preparation", "estimator"}
+# What some files have, depending on their age and on what there is to remember.
+_NEWER = {"pipeline", "fitted_rows", "held_out", "audits", "spelling"}
 
 
 def is_table(description: Any) -> bool:
@@ -32,19 +37,22 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
         "class": TABLE,
         "label": _describe_label(model.label),
         "id": model.id,
-        "columns": [(column.name, column.kind, list(column.levels)) for column in model.schema.columns],
+        "columns": describe_columns(model.schema.columns),
         "preparation": describe_preparation(model.preparation),
         "estimator": describe(model.estimator, "the estimator of this TableModel"),
         "fitted_rows": model.fitted_rows,
         "held_out": _describe_scores(model),
         **describe_audits(model),
+        **_describe_spelling(model.spelling),
+        **describe_reading(model),
     }
 
 
 def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> TableModel:
     """The model of its description."""
     preparation, estimator = table_parts(description)
-    keys = description.keys() - {"pipeline", "fitted_rows", "held_out", "audits"} | {"preparation", "estimator"}
+    later = _NEWER | set(READING)
+    keys = description.keys() - later | {"preparation", "estimator"}
     if keys != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
     if not (description["id"] is None or _is_text(description["id"])):
@@ -56,7 +64,7 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     columns = description["columns"]
     if not are_kinds(columns, 0) or not columns or not all(_is_of_table(*column) for column in columns):
         raise ModelFileError("it holds a model of a table whose columns are not names, kinds and levels")
-    schema = Schema(tuple(Column(name, kind, tuple(levels)) for name, kind, levels in columns))
+    schema = Schema(build_columns(columns), build_missing(description.get("missing")))
     method = build(estimator)
     mixed = preparation is None and isinstance(method, BasePUClassifier) and _takes_columns(method)
     prepared = (
@@ -68,7 +76,9 @@ def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> Tab
     held = _build_scores(description.get("held_out"), description["id"], rows)
     audits = _build_audits(description.get("audits", []))
     label = _build_label(description["label"], method)
-    return TableModel(label, description["id"], schema, prepared, method, rows, held, audits)
+    spelling = _build_spelling(description.get("spelling"))
+    seen = build_seen(schema, description.get("seen"))
+    return TableModel(label, description["id"], schema, prepared, method, rows, held, audits, spelling, seen)
 
 
 def _takes_columns(method: BasePUClassifier) -> bool:
@@ -94,6 +104,26 @@ def _build_scores(facts: Any, id: str | None, fitted: Any) -> HeldOut | None:
     if log_odds.dtype != np.float32 or np.isnan(log_odds).any() or np.isinf(np.delete(log_odds, 1, axis=1)).any():
         raise ModelFileError("it holds a model of a table whose scores of the rows of fit are not numbers")
     return HeldOut(rows, log_odds)
+
+
+def _describe_spelling(spelling: Spelling) -> dict[str, Any]:
+    """How the table was written; nothing if nothing is known of it."""
+    return {} if spelling == Spelling() else {"spelling": vars(spelling).copy()}
+
+
+def _build_spelling(facts: Any) -> Spelling:
+    """How the table was written. Earlier files do not say it."""
+    if facts is None:
+        return Spelling()
+    if not isinstance(facts, dict) or facts.keys() != Spelling.__dataclass_fields__.keys():
+        raise ModelFileError("it holds a model of a table whose spelling is not complete")
+    if facts["decimal"] not in (None, ".", ","):
+        raise ModelFileError("it holds a model of a table whose decimal sign is not a point or a comma")
+    if not (facts["encoding"] is None or is_encoding(facts["encoding"])):
+        raise ModelFileError("it holds a model of a table whose encoding is not known")
+    if not (facts["sheet"] is None or _is_text(facts["sheet"])):
+        raise ModelFileError("it holds a model of a table whose sheet is not a name")
+    return Spelling(**facts)
 
 
 def describe_audits(model: TableModel) -> dict[str, Any]:
@@ -167,9 +197,9 @@ def _is_one_label(label: Any) -> bool:
     return _is_text(label[0]) and _is_text(label[1]) and (label[2] is None or _is_text(label[2]))
 
 
-def _is_of_table(name: str, kind: str, levels: list[str]) -> bool:
+def _is_of_table(name: str, kind: str, levels: list[str], form: str = "") -> bool:
     """Whether a table may have such a column; those that are empty are left out."""
-    return kind != "empty" and all(map(_is_text, [name, *levels]))
+    return kind != "empty" and all(map(_is_text, [name, *levels, form]))
 
 
 def _is_text(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from propense.plots._bounds import BoundsDisplay
 from propense.plots._capacity import CapacityDisplay
+from propense.plots._comparisons import ComparisonDisplay
 from propense.plots._fits import PropensityDisplay, RiskPathDisplay
 from propense.plots._studies import FrequencyDisplay, RankDisplay
 from propense.plots._tables import GroupDisplay, PrevalenceDisplay, PropensityCurveDisplay, ReviewDisplay, ScarDisplay
@@ -9,6 +10,7 @@ from propense.plots._tables import GroupDisplay, PrevalenceDisplay, PropensityCu
 __all__ = [
     "BoundsDisplay",
     "CapacityDisplay",
+    "ComparisonDisplay",
     "FrequencyDisplay",
     "GroupDisplay",
     "PrevalenceDisplay",

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from propense.estimators import propensity as estimated
 from propense.plots._base import axes_or_new
 
 __all__ = ["PropensityDisplay", "RiskPathDisplay"]
@@ -35,7 +36,7 @@ class PropensityDisplay:
             The true e(x) of these rows.
         ax : matplotlib axes, default=None
         """
-        return cls(propensity, estimator.predict_propensity(X)).plot(ax=ax)
+        return cls(propensity, estimated(estimator, X)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display. The axes are kept as ``ax_``."""

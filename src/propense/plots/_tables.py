@@ -4,12 +4,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from propense._inputs.inside import method_inside
+from propense.estimators import hidden as chance_of_hidden
 from propense.inference import ScarTest
 from propense.plots._base import axes_or_new
 from propense.tables.groups import Grouping
 from propense.tables.model import out_of_fold_scores, prior_range
 from propense.tables.promise import likely_range
-from propense.tables.under_labelled import Comparison, compare_groups
+from propense.tables.under_labelled import GroupComparison, compare_groups
 
 __all__ = ["GroupDisplay", "PrevalenceDisplay", "PropensityCurveDisplay", "ReviewDisplay", "ScarDisplay"]
 
@@ -47,6 +49,8 @@ class PrevalenceDisplay:
             The labels; ``estimator.classes_[1]`` marks the labelled rows.
         ax : matplotlib axes, default=None
         """
+        inside = method_inside(estimator)
+        estimator, X = inside.method, inside.transform(X)
         labelled = np.asarray(y) == estimator.classes_[1]
         kept = out_of_fold_scores(estimator, len(labelled))
         hidden = (estimator.predict_hidden(X) if kept is None else kept.hidden)[~labelled].sum()
@@ -84,12 +88,12 @@ class GroupDisplay:
 
     Parameters
     ----------
-    comparison : Comparison or Grouping
+    comparison : GroupComparison or Grouping
         One of `propense.tables.compare_groups`; or one of ``TableFit.groups``, which is then compared by itself. Groups
         with too few positives are left out.
     """
 
-    def __init__(self, comparison: Comparison | Grouping) -> None:
+    def __init__(self, comparison: GroupComparison | Grouping) -> None:
         self.comparison = compare_groups([comparison])[0] if isinstance(comparison, Grouping) else comparison
 
     def plot(self, ax: Any = None) -> Self:
@@ -175,7 +179,7 @@ class ReviewDisplay:
             Unlabelled rows.
         ax : matplotlib axes, default=None
         """
-        return cls(estimator.predict_hidden(X)).plot(ax=ax)
+        return cls(chance_of_hidden(estimator, X)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display. The axes are kept as ``ax_``."""

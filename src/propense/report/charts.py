@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propense._diagnostics.diagnosis import Diagnosis
 from propense.report.page import Figure
 from propense.study.grids import Grid
-from propense.tables import Capacity, Comparison, GroupShare, Headline, TableFit
+from propense.tables import Capacity, GroupComparison, GroupShare, Headline, TableFit
 
 __all__ = ["Bar", "Chart", "Curve", "capacity_curve", "group_chart", "line_figure", "rows_bar", "sensitivity_chart"]
 
@@ -112,7 +112,7 @@ def rows_bar(quoted: Headline) -> Bar:
     )
 
 
-def group_chart(comparison: Comparison) -> Chart:
+def group_chart(comparison: GroupComparison) -> Chart:
     """How often the positives of each group are labelled, compared with all."""
     known = [each for each in comparison.groups if each.known]
     most = min(max(1.25, *(each.ratio_high for each in known)), _WIDEST)

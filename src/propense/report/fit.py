@@ -23,7 +23,7 @@ from propense.report.page import Figure, Page, render, software
 from propense.report.plain import plain_notes
 from propense.study.grids import Grid
 from propense.tables import (
-    Comparison,
+    GroupComparison,
     GroupShare,
     Headline,
     ReviewList,
@@ -84,6 +84,7 @@ class FitReport:
     effects: Grid | None
     effect_words: str
     citation: str
+    configuration: str = ""
 
 
 def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: Any = None) -> Page:
@@ -91,7 +92,7 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
 
     Parameters
     ----------
-    estimator : fitted estimator of propense, or a pipeline that ends in one
+    estimator : fitted estimator of propense, or a pipeline or search that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The features that the estimator was fitted on.
     y : array-like of shape (n_samples,)
@@ -108,7 +109,11 @@ def report_fit(estimator: Any, X: Any, y: Any, *, title: str = "Report", ids: An
 
 
 def gather_fit(
-    found: TableFit, title: str, files: tuple[str, Path | None] | None = None, decimal: str | None = None
+    found: TableFit,
+    title: str,
+    files: tuple[str, Path | None] | None = None,
+    decimal: str | None = None,
+    configuration: str = "",
 ) -> FitReport:
     """Collect what the page of a fit shows; `files` are the table, with its decimal sign, and the model file."""
     estimator, quoted, conclusion = found.estimator, headline(found), conclude(found)
@@ -150,6 +155,7 @@ def gather_fit(
         effects=_effects(found),
         effect_words=_EFFECTS["prepared" if found.model is not None else "given"],
         citation=reference(type(estimator)),
+        configuration=configuration,
     )
 
 
@@ -201,7 +207,7 @@ def _bounds(found: TableFit) -> str:
     return "" if isinstance(found.estimator, Naive | SeveralSources) else " ".join(describe_bounds(found))
 
 
-def _group_words(compared: tuple[Comparison, ...]) -> str:
+def _group_words(compared: tuple[GroupComparison, ...]) -> str:
     few = "A dash means that a group has too few positives to say anything."
     if not all(each.ranged for each in compared):
         return f"The method gives no range, so that shares are shown without one. {few}"
@@ -211,7 +217,7 @@ def _group_words(compared: tuple[Comparison, ...]) -> str:
     )
 
 
-def _groups(compared: tuple[Comparison, ...], differing: bool) -> Grid:
+def _groups(compared: tuple[GroupComparison, ...], differing: bool) -> Grid:
     """The groups of every column; the ratios only where groups can be told apart."""
     head = ["group", "rows", "labelled", "estimated positives", "positives labelled"]
 
@@ -344,7 +350,13 @@ _EFFECTS = {
 _WHY = ("why it may be positive", "why it may have no label", "what speaks against a label, or against being positive")
 # From this ratio of the ends on, a range is called wide.
 _WIDE = 1.5
-_KINDS = {"number": "numbers", "truth": "true/false", "date": "dates", "category": "categories"}
+_KINDS = {
+    "number": "numbers",
+    "truth": "true/false",
+    "date": "dates",
+    "duration": "durations",
+    "category": "categories",
+}
 
 
 def _between(low: float | None, high: float | None) -> str:

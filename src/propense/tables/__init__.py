@@ -4,7 +4,11 @@ from propense.tables.audit import TableAudit, Verdicts, correct_model, draw_audi
 from propense.tables.audit_advice import AuditAdvice, advise_audit
 from propense.tables.bounds import bound_table, describe_bounds
 from propense.tables.capacity import Capacity, Cheapest, ToFind, capacity
+from propense.tables.compare import Comparison, MethodResult, compare_table
+from propense.tables.compare_words import describe_comparison
 from propense.tables.conclusion import Conclusion, conclude
+from propense.tables.configuration import as_toml
+from propense.tables.drift import Drift, MovedColumn
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.fit import Counts, TableFit, fit_table, summarise_estimator
 from propense.tables.folder import TableFolder
@@ -22,7 +26,7 @@ from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
 from propense.tables.suggest import Suggestion, suggest_columns
-from propense.tables.under_labelled import Comparison, GroupShare, compare_groups
+from propense.tables.under_labelled import GroupComparison, GroupShare, compare_groups
 
 __all__ = [
     "AuditAdvice",
@@ -32,13 +36,17 @@ __all__ = [
     "Comparison",
     "Conclusion",
     "Counts",
+    "Drift",
     "FitOptions",
     "Group",
+    "GroupComparison",
     "GroupShare",
     "Grouping",
     "Headline",
     "Label",
     "LabelColumns",
+    "MethodResult",
+    "MovedColumn",
     "Promise",
     "ReviewList",
     "RowReasons",
@@ -55,13 +63,16 @@ __all__ = [
     "ToFind",
     "Verdicts",
     "advise_audit",
+    "as_toml",
     "bound_table",
     "capacity",
     "compare_groups",
+    "compare_table",
     "conclude",
     "correct_model",
     "describe_assumptions",
     "describe_bounds",
+    "describe_comparison",
     "describe_groups",
     "describe_learning",
     "draw_audit",

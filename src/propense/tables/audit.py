@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._files import write_atomically
+from propense._representation import Readable, Sheet
 from propense.audit import Draw, Findings, ListFinding, correct, draw, read
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
-from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file, read_file, with_commas
+from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file, read_file
 from propense.tables.audit_rows import AuditRows, read_design, read_rows
+from propense.tables.audit_words import describe_audit
 from propense.tables.files import TableFile, TableWriter
 from propense.tables.model import ADDED, TableModel, lists_by_class
 from propense.tables.past_audits import PastDraw, answers
@@ -41,9 +43,9 @@ class Verdicts:
     open: int
 
 
-@dataclass(frozen=True)
-class TableAudit:
-    """What the verdicts on rows of a table say.
+@dataclass(frozen=True, repr=False)
+class TableAudit(Readable):
+    """What the verdicts on rows of a table say; ``str()`` says it in words.
 
     Attributes
     ----------
@@ -80,6 +82,15 @@ class TableAudit:
     missing: int
     earlier: int
 
+    def __str__(self) -> str:
+        return "\n".join(describe_audit(self))
+
+    def _headline(self) -> str:
+        return self.findings._headline()
+
+    def _sheets(self) -> list[Sheet]:
+        return list(self.findings._sheets())
+
 
 def draw_audit(
     model: TableModel,
@@ -112,7 +123,8 @@ def draw_audit(
     where : str, default="the table"
         The name of the table in errors.
     decimal : {".", ","}, default=None
-        The decimal sign of numbers written as text.
+        The decimal sign of numbers written as text. None means the one that they show, or else that of the table of the
+        fit.
 
     Returns
     -------
@@ -128,16 +140,34 @@ def draw_audit(
     return make_file(drawn, Plan(rows.code, model_code, *asked, design_of(drawn)), rows, table, model.id, shown, where)
 
 
-def write_audit(rows: Any, source: TableFile, out: Path, *, decimal: str | None = None, defuse: bool = False) -> None:
-    """Write the rows of `draw_audit` to a file, in the format of its name, with the decimal sign of the table."""
-    separator = None if source.separator in (",", "\t") else source.separator
-    # Spreadsheets that separate columns by semicolons have decimal commas, and take a weight of 9.25 for a month.
-    commas = decimal == "," or (decimal is None and separator == ";")
-    if commas and Path(out).name.lower().endswith((".csv", ".csv.gz")):
-        rows = with_commas(rows)
+def write_audit(
+    rows: Any,
+    source: TableFile,
+    out: Path,
+    *,
+    decimal: str | None = None,
+    defuse: bool = False,
+    numbers: Sequence[str] = (),
+) -> None:
+    """Write the rows of `draw_audit` to a file.
+
+    Parameters
+    ----------
+    rows : pyarrow.Table
+    source : TableFile
+        The table that they were drawn from: a CSV file gets its separator and byte order mark.
+    out : Path
+        The format follows from its name.
+    decimal : {".", ","}, default=None
+        The decimal sign of a CSV file. None means a comma where semicolons separate the cells, and a point elsewhere.
+    defuse : bool, default=False
+        As in `score_file`.
+    numbers : list of str, default=()
+        Columns of text that hold numbers. Excel gets them as numbers.
+    """
     with (
         write_atomically(Path(out), InvalidTable) as path,
-        TableWriter(path, separator=separator, marked=source.marked, defuse=defuse) as output,
+        TableWriter.like(path, source, defuse=defuse, decimal=decimal, numbers=numbers) as output,
     ):
         output.write(rows)
 
@@ -185,7 +215,8 @@ def read_audit(
     _check_memory(model, rows, where)
     again, known = partial(_draw_again, model, rows, model_code, where), {each.code: each for each in model.audits}
     plans: dict[str, Draw] = {}
-    returned = [read_file(Path(each), rows, plans, model.id, again, positive, negative) for each in files]
+    words = positive, negative, model.label
+    returned = [read_file(Path(each), rows, plans, model.id, again, *words) for each in files]
     check_verdicts(returned, rows, list(map(str, files)))
     draws = dict(known)
     for code, drawn in plans.items():
@@ -198,7 +229,7 @@ def read_audit(
     if not count.positive + count.negative:
         what = "nobody can say of any row" if count.cannot_say else "no row has a verdict yet"
         raise InvalidTable(f"{', '.join(map(str, files))}: {what}. Fill in the column verdict.")
-    design = read_design(table, weights, strata, clusters, where, decimal)
+    design = read_design(table, weights, strata, clusters, where, decimal or model.spelling.decimal)
     survey = {name: values[rows.places] for name, values in design.items()}
     plain = partial(read, hidden=rows.hidden, labelled=rows.labelled, order=rows.order, confidence=confidence)
     find = partial(plain, **survey)

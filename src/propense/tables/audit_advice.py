@@ -4,6 +4,7 @@ import math
 import shlex
 from dataclasses import dataclass
 
+from propense._representation import Readable
 from propense.tables.fit import TableFit
 from propense.tables.promise import too_little_learned
 
@@ -13,8 +14,8 @@ __all__ = ["AuditAdvice", "advise_audit"]
 _SIZE, _Z = 200, 1.96
 
 
-@dataclass(frozen=True)
-class AuditAdvice:
+@dataclass(frozen=True, repr=False)
+class AuditAdvice(Readable):
     """What an audit would add to the labels; ``str()`` says it in words.
 
     Attributes

@@ -14,9 +14,13 @@ from propense.errors import InvalidTable
 from propense.tables.audit_rows import AuditRows, digest
 from propense.tables.cells import naming_the_column, plain_text, take_rows
 from propense.tables.files import TableFile
+from propense.tables.formats.excel_writer import TITLE
+from propense.tables.label_columns import LabelColumns
+from propense.tables.labels import Label
+from propense.tables.spelling import Spelling
 from propense.tables.verdicts import OPEN, read_words, said
 
-__all__ = ["COLUMNS", "ROW", "Plan", "Returned", "design_of", "make_file", "read_file", "with_commas"]
+__all__ = ["COLUMNS", "ROW", "Plan", "Returned", "design_of", "make_file", "read_file"]
 
 # The columns that an audit adds to those of the table, and the name of the id where a table has none.
 COLUMNS = ("verdict", "audit_stratum", "audit_weight", "audit_code")
@@ -103,15 +107,6 @@ def make_file(
     return pa.table({**out, **dict(zip(COLUMNS[1:], (numbers + 1, weights, codes), strict=True))})
 
 
-def with_commas(file: Any) -> Any:
-    """The table for reviewers with decimal commas in its weights."""
-    import pyarrow as pa
-
-    place = file.column_names.index(COLUMNS[2])
-    weights = [_number(weight).replace(".", ",") for weight in file.column(place).to_pylist()]
-    return file.set_column(place, COLUMNS[2], pa.array(weights, pa.string()))
-
-
 def read_file(
     path: Path,
     rows: AuditRows,
@@ -120,16 +115,17 @@ def read_file(
     draw_again: Any,
     positive: str | None = None,
     negative: str | None = None,
+    label: Label | LabelColumns | None = None,
 ) -> Returned:
     """The verdicts of a file, each row checked; see `Returned`.
 
     `draw_again` gives the draw of a plan, or raises an error that the plan belongs to another table or model; what it
     gave is kept in `plans`, by code.
     """
-    source = TableFile(path)
+    source = TableFile(path, expected=Spelling(sheet=TITLE))
     where, named = str(path), id or ROW
     cells = _cells(source, named, where)
-    verdict = read_words(cells["verdict"], where, positive, negative)
+    verdict = read_words(cells["verdict"], where, positive, negative, label)
     used = [bool(code.strip()) or word != OPEN for code, word in zip(cells["audit_code"], verdict, strict=True)]
     lines = np.flatnonzero(used)
     if not len(lines):

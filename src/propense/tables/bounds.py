@@ -10,7 +10,7 @@ from propense.inference._bound_options import read_assumptions
 from propense.inference._bound_rows import read_rows
 from propense.inference._bounds import bound_rows, find_robustness
 from propense.inference._label_bands import Assumptions, LabelledRows, averages, band
-from propense.tables.cells import as_levels, naming_the_column, normalise_decimals
+from propense.tables.cells import as_levels, naming_the_column
 from propense.tables.fit import TableFit
 from propense.tables.model import TableModel
 
@@ -43,7 +43,8 @@ def bound_table(
     where : str, default="the table"
         The name of the table in errors.
     decimal : {".", ","}, default=None
-        The decimal sign of numbers written as text. None means a point.
+        The decimal sign of numbers written as text. None means the one that they show, or else that of the table of the
+        fit.
     **assumptions
         As in `propense.bounds`: ``propensity``, ``odds_ratio``, ``departure``, ``rising``, ``clearest``,
         ``correlation``, ``confidence``.
@@ -66,7 +67,8 @@ def bound_table(
     if group is not None:
         with naming_the_column(table.column(group), group, where):
             groups = np.array(as_levels(table.column(group)).to_pylist(), dtype=object)
-    read = model.schema.read(normalise_decimals(table, model.schema.names, decimal), where)
+    points = model.decimal_sign(decimal, where).points(table, model.schema.names)
+    read = model.schema.read(points, where)
     scores, _ = model.score_read(table, read, where)
     y, e, h = scores.posterior, scores.propensity, scores.hidden
     return bound_rows(read_rows(model.estimator, model.features_of(read), labelled, scores=(y, e, h)), asked, groups)

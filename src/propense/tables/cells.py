@@ -1,17 +1,21 @@
 """Convert the cells of a column, whatever their type, to numbers, booleans or text; None where that is impossible."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.moments import duration_of, moment_of
 from propense.errors import InvalidOption, InvalidTable
 
 __all__ = [
+    "MISSING_WORDS",
     "as_booleans",
     "as_dates",
+    "as_durations",
     "as_levels",
     "as_numbers",
     "as_text",
@@ -22,7 +26,6 @@ __all__ = [
     "first_line",
     "first_refused",
     "is_categorical",
-    "is_dated",
     "looks_numeric",
     "naming_the_column",
     "normalise_decimals",
@@ -35,10 +38,17 @@ __all__ = [
 Numbers = NDArray[np.float64]
 
 # A missing cell, in lower or upper case.
-_MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "-", "--", ".", "?")
-_DATE = r"^(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4}( .*)?)$"
+MISSING_WORDS = ("", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "-", "--", ".", "?")
 # 1.234,5 and 1234,5: numbers with a decimal comma.
 _COMMA = r"^[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
+# 1,234.5: commas separate thousands, if the decimal sign is known to be a point.
+_POINT = r"^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$"
+# What may stand around a number in a cell: a currency, a unit.
+# Without classes of all letters, which would take milliseconds to compile for every column.
+_PARTED = (
+    r"^(?P<before>[<>≤≥~≈]?=?\s*(?:[€$£¥]|EUR|USD|CHF|GBP)?\s*)(?P<number>[-+]?[\d.,]*\d)"
+    r"(?P<after>(?:\s*[^\d\s.,;:+\-][^,;:]{0,15})?)$"
+)
 # 1.549 and 12.300: the point is a decimal sign or separates thousands.
 _THOUSANDS = r"^[-+]?[1-9]\d{0,2}(\.\d{3})+$"
 # The memory that categories may take as text: this much, and so many bytes for each byte of their cells.
@@ -47,10 +57,13 @@ _ALLOWANCE, _PER_BYTE = 16 << 20, 100
 _FORMULA = r"^[=+\-@\t\r]"
 _HARMLESS = r"^([-+]?(\d[\d.,]*|[.,]\d+)([eE][-+]?\d+)?\s?%?|-+|[-+]?(?i:inf|infinity|nan))$"
 # A number with separators, a unit, a per cent sign or brackets.
-_FORMATTED = r"^[-+(]?\s?[€$£]?\s?\d[\d.,'’\s]*\)?\s?(%|[€$£]|\p{L}{1,4}\.?)?$"
+_FORMATTED = (
+    r"^[<>≤≥~≈]?=?\s?[-+(]?\s?[€$£]?\s?\d[\d.,'’\s]*\)?\s?"
+    r"(%|[€$£]|[^\d\s.,()'’/%-]{1,4}\.?|[^\d\s.,()'’/%-]{1,5}/[^\s.,()'’/%-]{1,5})?$"
+)
 
 
-def as_text(cells: Any) -> Any:
+def as_text(cells: Any, missing: Sequence[str] = MISSING_WORDS) -> Any:
     """Arrow strings, trimmed; null where missing."""
     import pyarrow as pa
     from pyarrow import compute
@@ -62,8 +75,11 @@ def as_text(cells: Any) -> Any:
     if pa.types.is_boolean(cells.type):
         return text
     text = compute.utf8_trim_whitespace(text)
-    missing = compute.is_in(compute.utf8_lower(text), value_set=pa.array(_MISSING))
-    return compute.if_else(missing, pa.scalar(None, pa.string()), text)
+    if missing is not MISSING_WORDS and not _is_text(cells.type):
+        # 50667.0 is 50667 here too.
+        text = compute.replace_substring_regex(text, r"^([-+]?\d+)\.0+$", r"\1")
+    found = compute.is_in(compute.utf8_lower(text), value_set=pa.array(missing, pa.string()))
+    return compute.if_else(found, pa.scalar(None, pa.string()), text)
 
 
 def plain_text(cells: Any) -> Any:
@@ -73,14 +89,14 @@ def plain_text(cells: Any) -> Any:
     return _plain(cells).cast(pa.string())
 
 
-def as_levels(cells: Any) -> Any:
+def as_levels(cells: Any, missing: Sequence[str] = MISSING_WORDS) -> Any:
     """Text in which 50667.0 is 50667: empty cells turn a column of whole numbers into floating point."""
     from pyarrow import compute
 
-    return compute.replace_substring_regex(as_text(cells), r"^([-+]?\d+)\.0+$", r"\1")
+    return compute.replace_substring_regex(as_text(cells, missing), r"^([-+]?\d+)\.0+$", r"\1")
 
 
-def as_numbers(cells: Any) -> Numbers | None:
+def as_numbers(cells: Any, missing: Sequence[str] = MISSING_WORDS) -> Numbers | None:
     """float64, NaN where missing; None if a cell is not a number."""
     import pyarrow as pa
 
@@ -88,13 +104,18 @@ def as_numbers(cells: Any) -> Numbers | None:
     if pa.types.is_temporal(cells.type):
         return None
     try:
-        values = as_text(cells) if _is_text(cells.type) else cells
-        return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        values = as_text(cells, missing) if _is_text(cells.type) else cells
+        numbers = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
         return None
+    if missing is MISSING_WORDS:
+        return numbers
+    # Words such as -99 are missing however they are written.
+    codes = [float(word) for word in missing if word[-1:].isdigit() and _is_number(word)]
+    return np.where(np.isin(numbers, codes), np.nan, numbers) if codes else numbers
 
 
-def as_booleans(cells: Any) -> Numbers | None:
+def as_booleans(cells: Any, missing: Sequence[str] = MISSING_WORDS) -> Numbers | None:
     """1 for true, 0 for false, in lower or upper case, NaN where missing; None if a cell is something else."""
     import pyarrow as pa
     from pyarrow import compute
@@ -104,15 +125,15 @@ def as_booleans(cells: Any) -> Numbers | None:
         return np.asarray(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
     if not _is_text(cells.type):
         return None
-    text = compute.utf8_lower(as_text(cells))
+    text = compute.utf8_lower(as_text(cells, missing))
     codes = compute.index_in(text, value_set=pa.array(["false", "true"]))
     if codes.null_count > text.null_count:
         return None
     return np.asarray(codes.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
-def as_dates(cells: Any) -> Any:
-    """Arrow dates or timestamps; None if a cell is not a date, as text of the form 2020-12-31."""
+def as_dates(cells: Any, missing: Sequence[str] = MISSING_WORDS, form: str = "") -> Any:
+    """Arrow dates or timestamps; None if a cell is not a date, as text of the form 2020-12-31 or the form given."""
     import pyarrow as pa
 
     cells = _plain(cells)
@@ -122,28 +143,88 @@ def as_dates(cells: Any) -> Any:
         return pa.nulls(len(cells), pa.timestamp("us"))
     if not _is_text(cells.type):
         return None
-    text = as_text(cells)
+    text = as_text(cells, missing)
     # Arrow reads either texts without a time zone or texts with one.
-    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")) if not form else ():
         try:
             return text.cast(kind)
         except pa.ArrowInvalid:
             continue
-    return None
+    return _each_word(text, lambda word: moment_of(word, form) or moment_of(word), pa.timestamp("us"))
 
 
-def with_points(cells: Any) -> Any:
-    """Text in which 1.234,5 is 1234.5; cells that are not a number with a decimal comma stay as they are."""
+def as_durations(cells: Any, missing: Sequence[str] = MISSING_WORDS) -> Any:
+    """Arrow durations; None if a cell is not one, as text such as 3 days. Times of day are since midnight."""
+    import pyarrow as pa
+
+    cells = _plain(cells)
+    if pa.types.is_duration(cells.type):
+        return cells
+    if pa.types.is_time(cells.type):
+        whole = cells.cast(pa.int32() if pa.types.is_time32(cells.type) else pa.int64()).cast(pa.int64())
+        return whole.cast(pa.duration(cells.type.unit))
+    if cells.null_count == len(cells):
+        return pa.nulls(len(cells), pa.duration("us"))
+    if not _is_text(cells.type):
+        return None
+    return _each_word(as_text(cells, missing), _microseconds, pa.duration("us"))
+
+
+def _microseconds(word: str) -> int | None:
+    days = duration_of(word)
+    return None if days is None or abs(days) > 1e8 else round(days * 86_400_000_000)
+
+
+def _each_word(text: Any, read: Callable[[str], Any], kind: Any) -> Any:
+    """Arrow values of this type, each different text read once; None if one cannot be read."""
+    import pyarrow as pa
+
+    encoded = text.dictionary_encode()
+    found = [None if word is None else read(word) for word in encoded.dictionary.to_pylist()]
+    if any(value is None for value in found):
+        return None
+    return pa.array(found, kind).take(encoded.indices)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def with_points(cells: Any, decimal: str = ",") -> Any:
+    """Text in which 1.234,5 is 1234.5, also with a unit; cells that are not such numbers stay as they are.
+
+    With the decimal sign ".", 1,234.5 is 1234.5.
+    """
     import pyarrow as pa
     from pyarrow import compute
 
     if not _is_text(cells.type):
         return cells
-    cells = _without_views(cells)
+    cells = _plain(_without_views(cells)).cast(pa.string())
+    if not len(cells):
+        return cells
     text = compute.utf8_trim_whitespace(cells)
-    numbers = compute.match_substring_regex(text, _COMMA)
-    pointed = compute.replace_substring(compute.replace_substring(text, ".", ""), ",", ".")
-    return compute.if_else(numbers, pointed, cells).cast(pa.string())
+    wanted = _COMMA if decimal == "," else _POINT
+    if compute.all(compute.match_substring_regex(text, wanted), min_count=0).as_py():
+        return _pointed(text, decimal).cast(pa.string())
+    parts = compute.extract_regex(text, _PARTED)
+    before, number, after = (compute.struct_field(parts, place) for place in range(3))
+    written = compute.match_substring_regex(number, wanted)
+    whole = compute.binary_join_element_wise(before, _pointed(number, decimal), after, "")
+    return compute.if_else(compute.fill_null(written, False), whole, cells).cast(pa.string())
+
+
+def _pointed(number: Any, decimal: str) -> Any:
+    """Numbers without separators of thousands, and with a decimal point."""
+    from pyarrow import compute
+
+    if decimal == ",":
+        return compute.replace_substring(compute.replace_substring(number, ".", ""), ",", ".")
+    return compute.replace_substring(number, ",", "")
 
 
 def check_decimal(decimal: str | None) -> None:
@@ -153,12 +234,12 @@ def check_decimal(decimal: str | None) -> None:
 
 
 def normalise_decimals(table: Any, names: Collection[str], decimal: str | None) -> Any:
-    """A table or batch with decimal points in the named columns, if the decimal sign is a comma."""
+    """A table or batch with plain decimal points in the named columns, if the decimal sign is given."""
     check_decimal(decimal)
-    if decimal != ",":
+    if decimal is None:
         return table
     every, wanted = table.schema.names, set(names)
-    columns = [with_points(table.column(name)) if name in wanted else table.column(name) for name in every]
+    columns = [with_points(table.column(name), decimal) if name in wanted else table.column(name) for name in every]
     return type(table).from_arrays(columns, names=every)
 
 
@@ -185,16 +266,16 @@ def _defuse(cells: Any) -> Any:
     return compute.if_else(compute.and_not(formula, harmless), marked, cells)
 
 
-def looks_numeric(cells: Any) -> str | None:
+def looks_numeric(cells: Any, missing: Sequence[str] = MISSING_WORDS) -> str | None:
     """What is wrong with a column of text that seems to hold numbers, or None."""
     from pyarrow import compute
 
     cells = _plain(cells)
     if not _is_text(cells.type):
         return None
-    text = as_text(cells).drop_null()
+    text = as_text(cells, missing).drop_null()
     thousands = compute.match_substring_regex(text, _THOUSANDS)
-    if as_numbers(cells) is not None:
+    if as_numbers(cells, missing) is not None:
         pointed = compute.match_substring(text, ".")
         odd = compute.sum(thousands).as_py() == compute.sum(pointed).as_py() > 0
         if odd and not compute.all(pointed).as_py():
@@ -203,7 +284,7 @@ def looks_numeric(cells: Any) -> str | None:
     formatted = compute.sum(compute.match_substring_regex(text, _FORMATTED)).as_py()
     if formatted * 2 <= len(text):
         return None
-    place, value = first_refused(cells, as_numbers)
+    place, value = first_refused(cells, partial(as_numbers, missing=missing))
     return f"most cells look like numbers, but {value!r} in row {place + 1} is not one"
 
 
@@ -216,7 +297,7 @@ def first_refused(cells: Any, convert: Callable[[Any], Any]) -> tuple[int, str]:
             high = middle
         else:
             low = middle
-    return low, str(as_text(cells)[low].as_py())
+    return low, str(plain_text(cells)[low].as_py()).strip()
 
 
 def check_feature(kind: Any, column: str, where: str) -> None:
@@ -282,20 +363,6 @@ def is_categorical(cells: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_dictionary(cells.type)) and _is_text(cells.type.value_type)
-
-
-def is_dated(cells: Any) -> bool:
-    """Whether the cells are dates or times, by type or as text."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    cells = _plain(cells)
-    if pa.types.is_temporal(cells.type):
-        return True
-    if not _is_text(cells.type):
-        return False
-    text = as_text(cells).drop_null()
-    return len(text) > 0 and bool(compute.all(compute.match_substring_regex(text, _DATE)).as_py())
 
 
 def _plain(cells: Any) -> Any:

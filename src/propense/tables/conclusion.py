@@ -12,7 +12,7 @@ from propense.estimators import Naive
 from propense.inference import ScarTest
 from propense.tables.fit import TableFit
 from propense.tables.promise import too_little_learned
-from propense.tables.under_labelled import Comparison, compare_groups
+from propense.tables.under_labelled import GroupComparison, compare_groups
 
 __all__ = ["Conclusion", "conclude"]
 
@@ -59,17 +59,17 @@ class Conclusion:
         The test of labels at random in numbers, which the pattern takes into account; empty if it was not run.
     groups : str
         What may be said of groups, as one or two sentences.
-    differing : tuple of Comparison
+    differing : tuple of GroupComparison
         The columns whose groups may be shown as under-labelled; those that differ most first.
-    compared : tuple of Comparison
+    compared : tuple of GroupComparison
         All columns.
     """
 
     pattern: str
     test: str
     groups: str
-    differing: tuple[Comparison, ...]
-    compared: tuple[Comparison, ...]
+    differing: tuple[GroupComparison, ...]
+    compared: tuple[GroupComparison, ...]
 
 
 def conclude(found: TableFit) -> Conclusion:
@@ -160,7 +160,10 @@ def _in_numbers(scar: ScarTest) -> str:
 
 
 def _of_groups(
-    found: TableFit, compared: tuple[Comparison, ...], differing: tuple[Comparison, ...], rejected: bool | None
+    found: TableFit,
+    compared: tuple[GroupComparison, ...],
+    differing: tuple[GroupComparison, ...],
+    rejected: bool | None,
 ) -> str:
     if not compared:
         return "There are no columns to group by."

@@ -1,40 +1,28 @@
-"""Tables on disk, read and written in batches: CSV (also gzipped), Parquet and Arrow."""
+"""Tables on disk, read and written in batches: CSV, JSON lines, Excel, Parquet and Arrow."""
 
-import csv
-import gzip
-import io
-import itertools
-import re
-import zlib
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from propense.errors import InvalidTable, MissingExtra
+from propense.errors import InvalidOption, InvalidTable, MissingExtra, PropenseError
 from propense.tables.cells import defused, first_line
+from propense.tables.formats.csv_files import CsvReader, CsvWriter
+from propense.tables.formats.encodings import check_encoding
+from propense.tables.formats.excel_files import ExcelReader
+from propense.tables.formats.excel_writer import ExcelWriter, check_sheet
+from propense.tables.formats.json_files import JsonReader, JsonWriter
+from propense.tables.formats.names import READ_ONLY, SUFFIXES, WRITTEN, check_format, find_format, format_of
+from propense.tables.formats.text import BROKEN, TextFile
+from propense.tables.formats.typed_files import ArrowReader, ArrowWriter, ParquetReader, ParquetWriter
+from propense.tables.spelling import Spelling, with_sign
 
-__all__ = ["SUFFIXES", "TableFile", "TableWriter", "check_exists", "need_arrow"]
+__all__ = ["SUFFIXES", "TableFile", "TableWriter", "check_exists", "check_output", "need_arrow"]
 
-# The format by the end of the file name.
-SUFFIXES = {
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".tsv": "csv",
-    ".tsv.gz": "csv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
-# Bytes of text, and rows of the other formats, per batch: tens of megabytes as numbers.
-_BLOCK, _ROWS = 4 << 20, 1 << 16
-# Characters of a line: a row may extend over two blocks, but not three.
-_LONGEST = 2 * _BLOCK
 # The memory that the cells of a file may take: this much, and so many bytes for each of its own. Text that is not
 # compressed takes up to 5, and tables seldom compress to a hundredth; a file made to fill the memory, to a thousandth.
 _ALLOWANCE, _PER_BYTE = 16 << 20, 100
-_SEPARATORS = ",;\t|"
 
 
 def need_arrow() -> Any:
@@ -55,33 +43,74 @@ class TableFile:
     ----------
     path : Path
         The format follows from its name.
+    format : {"csv", "tsv", "jsonl", "xlsx", "parquet", "arrow"}, default=None
+        The format of a file whose name does not show it.
+    sheet : str, default=None
+        The sheet of an Excel workbook. None means the only one that is not empty.
+    encoding : str, default=None
+        The encoding of a text file, such as "cp1252". None means that it is found; if that is not safe, it is an error.
+    expected : Spelling, default=None
+        How a table of the same kind was written, such as the one that a model was fitted to. It counts where the file
+        itself does not show it.
+    where : str, default=None
+        What errors call the file. None means its path.
+
+    Attributes
+    ----------
+    columns : list of str
+    format : str
+    separator : str
+        What separates the cells of a CSV file; a comma in other formats.
+    marked : bool
+        Whether a text begins with a byte order mark, by which Excel recognises UTF-8.
+    encoding : str
+        The encoding of the text; "utf-8" in other formats.
+    sheet : str or None
+        The sheet of a workbook that was read, if there are others.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        format: str | None = None,
+        sheet: str | None = None,
+        encoding: str | None = None,
+        expected: Spelling | None = None,
+        where: str | None = None,
+    ) -> None:
         self.path = Path(path)
-        self.separator, self._head, self.marked = ",", 1, False
+        self.where = str(path) if where is None else where
+        self.separator, self.marked, self.encoding = ",", False, "utf-8"
+        self.sheet: str | None = None
+        check_format(format)
+        encoding = check_encoding(encoding)
         check_exists(self.path, "file")
-        self._format = _format_of(self.path)
+        self.format = find_format(self.path) or format or format_of(self.path, self.where)
         self._arrow = need_arrow()
         if not self.path.is_file():
-            raise InvalidTable(f"{self.path} is not a file.")
-        self.columns = self._read_names()
+            raise InvalidTable(f"{self.where} is not a file.")
+        if sheet is not None and self.format != "xlsx":
+            raise InvalidOption(f"sheet={sheet!r} is for Excel workbooks, and {self.where} is not one.")
+        if encoding is not None and self.format not in ("csv", "tsv", "jsonl"):
+            raise InvalidOption(f"encoding={encoding!r} is for files of text, and {self.where} is not one.")
+        self._text: TextFile | None = None
+        with self._naming_the_file():
+            self._reader: Any = self._open(sheet, encoding, expected or Spelling())
+        self.columns: list[str] = self._reader.columns
+        twice = next((name for name, count in Counter(self.columns).items() if count > 1), None)
+        if twice is not None:
+            raise InvalidTable(f"{self.where} has two columns called {twice!r}. Rename one of them.")
+
+    @property
+    def spelling(self) -> Spelling:
+        """How the table is written, as far as the file shows it without its rows."""
+        return Spelling(encoding=None if self.encoding == "utf-8" else self.encoding, sheet=self.sheet)
 
     def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches in the order of the file, with all columns or some."""
-        wanted = self.columns if columns is None else columns
         with self._naming_the_file():
-            if self._format == "csv":
-                yield from self._csv_batches(wanted)
-            elif self._format == "parquet":
-                from pyarrow import parquet
-
-                with parquet.ParquetFile(self.path) as file:
-                    for batch in file.iter_batches(_ROWS, columns=wanted):
-                        batch.validate(full=True)
-                        yield batch
-            else:
-                yield from self._arrow_batches(wanted)
+            yield from self._reader.batches(self.columns if columns is None else columns)
 
     def read(self, columns: list[str] | None = None) -> Any:
         """The whole table, or some columns, in memory."""
@@ -92,152 +121,49 @@ class TableFile:
             taken += sum(map(_cell_bytes, batch.columns))
             if taken > most:
                 raise InvalidTable(
-                    f"{self.path} unpacks to more than {most >> 20:,} MB, {_PER_BYTE} times its size, as files do that "
-                    "are made to fill the memory. If it is a table, save it as a .csv file, which is not compressed."
+                    f"{self.where} unpacks to more than {most >> 20:,} MB, {_PER_BYTE} times its size, as files do "
+                    "that are made to fill the memory. If it is a table, save it as a .csv file, which is not "
+                    "compressed."
                 )
             batches.append(batch)
         if not sum(batch.num_rows for batch in batches):
-            raise InvalidTable(f"{self.path} has no rows.")
+            raise InvalidTable(f"{self.where} has no rows.")
         with self._naming_the_file():
             return self._arrow.Table.from_batches(batches).combine_chunks()
 
-    def _read_names(self) -> list[str]:
-        with self._naming_the_file():
-            names = self._csv_names() if self._format == "csv" else self._typed_names()
-        twice = next((name for name, count in Counter(names).items() if count > 1), None)
-        if twice is not None:
-            raise InvalidTable(f"{self.path} has two columns called {twice!r}. Rename one of them.")
-        return names
-
-    def _csv_names(self) -> list[str]:
-        # Only the first line is read here; errors further down are found when the rows are read.
-        first: list[str] = []
-        quotes = length = self._head = 0
-        for line in self._lines():
-            self._head += 1
-            if not first:
-                self.marked |= line.startswith("\ufeff")
-                line = line.lstrip("\ufeff")
-                # Blank lines are skipped; Excel writes sep=; before the names.
-                if not line.strip("\r\n ") or line.lower().startswith("sep="):
-                    continue
-            first.append(line)
-            quotes, length = quotes + line.count('"'), length + len(line)
-            # A quoted name may contain a line break.
-            if quotes % 2 == 0 or length > _BLOCK:
-                break
-        text = "".join(first)
-        if not text.strip():
-            raise InvalidTable(f"{self.path} is empty: the first line must contain the column names.")
-        bare = re.sub('"[^"]*"', "", text)
-        self.separator = max(_SEPARATORS, key=bare.count)
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.separator)
-        problem = None
-        try:
-            names = next(reader)
-        except csv.Error as error:
-            problem = str(error)
-        if quotes % 2 and (problem or reader.line_num == len(first)):
-            problem = 'a quotation mark (") is not closed'
-        if problem:
-            raise InvalidTable(f"{self.path}: the first line, the column names, cannot be read: {problem}.")
-        # A quotation mark inside a name, as in 5", opens nothing: the lines after it are rows.
-        self._head -= len(first) - reader.line_num
-        return [" ".join(name.split()) for name in names]
-
-    def _open_text(self) -> Any:
-        return gzip.open(self.path, "rb") if self.path.name.endswith(".gz") else self.path.open("rb")
-
-    def _lines(self, errors: str = "strict") -> Iterator[str]:
-        """The lines of a text file; one that is too long is an error.
-
-        A small compressed file may hold a line that would fill the memory.
-        """
-        with self._open_text() as raw, io.TextIOWrapper(raw, encoding="utf-8", errors=errors, newline="") as file:
-            for number in itertools.count(1):
-                line = file.readline(_LONGEST)
-                if not line:
-                    return
-                if len(line) == _LONGEST:
-                    raise InvalidTable(
-                        f"{self.path}, line {number}, is longer than {_LONGEST:,} characters, too long for a row of a "
-                        "table. Check that the file is a table."
-                    )
-                yield line
-
-    def _undecodable(self) -> int:
-        """The number of the first line that is not UTF-8."""
-        number = 0
-        with suppress(EOFError, OSError, zlib.error):
-            for number, line in enumerate(self._lines("surrogateescape"), 1):  # noqa: B007
-                if not _is_decoded(line):
-                    break
-        return number
-
-    def _first_bad_line(self) -> str:
-        """The first line with the wrong number of cells, if Python's reader finds it."""
-        reader = csv.reader(self._lines("surrogateescape"), delimiter=self.separator)
-        try:
-            for row in reader:
-                if not all(map(_is_decoded, row)):
-                    return f" (line {reader.line_num} is not UTF-8)"
-                if row and reader.line_num > self._head and len(row) != len(self.columns):
-                    return f" (line {reader.line_num}: {len(row)} cells under {len(self.columns)} names)"
-        except (csv.Error, EOFError, OSError, zlib.error):
-            pass
-        return ""
-
-    def _typed_names(self) -> list[str]:
-        if self._format == "parquet":
-            from pyarrow import parquet
-
-            return list(parquet.read_schema(self.path).names)
-        with self._arrow.OSFile(str(self.path)) as source:
-            return list(self._arrow.ipc.open_file(source).schema.names)
-
-    def _csv_batches(self, wanted: list[str]) -> Iterator[Any]:
-        from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
-
-        text = self._arrow.string()
-        try:
-            yield from open_csv(
-                self.path,
-                # The header is skipped, since its names are known.
-                read_options=ReadOptions(block_size=_BLOCK, column_names=self.columns, skip_rows=self._head),
-                parse_options=ParseOptions(delimiter=self.separator, newlines_in_values=True),
-                convert_options=ConvertOptions(
-                    column_types=dict.fromkeys(self.columns, text), strings_can_be_null=False, include_columns=wanted
-                ),
-            )
-        except self._arrow.ArrowInvalid as error:
-            raise InvalidTable(
-                f"{self.path} cannot be read as csv: {first_line(error)}{self._first_bad_line()}."
-            ) from None
-
-    def _arrow_batches(self, wanted: list[str]) -> Iterator[Any]:
-        with self._arrow.memory_map(str(self.path)) as source:
-            reader = self._arrow.ipc.open_file(source)
-            for number in range(reader.num_record_batches):
-                batch = reader.get_batch(number).select(wanted)
-                # The offsets of texts and the codes of categories are read as they are: in a damaged file they point
-                # outside its memory, and using them would crash the process.
-                batch.validate(full=True)
-                for start in range(0, batch.num_rows, _ROWS):
-                    yield batch.slice(start, _ROWS)
+    def _open(self, sheet: str | None, encoding: str | None, expected: Spelling) -> Any:
+        if self.format == "parquet":
+            return ParquetReader(self.path)
+        if self.format == "arrow":
+            return ArrowReader(self.path)
+        if self.format == "xlsx":
+            book = ExcelReader(self.path, self.where, sheet, expected.sheet)
+            self.sheet = None if book.only else book.sheet
+            return book
+        text = self._text = TextFile(self.path, self.where, encoding, expected.encoding)
+        self.encoding, self.marked = text.encoding, text.marked
+        if self.format == "jsonl":
+            return JsonReader(text)
+        reader = CsvReader(text)
+        self.separator, self.marked = reader.separator, reader.marked
+        return reader
 
     @contextmanager
     def _naming_the_file(self) -> Iterator[None]:
         """Raise errors of the reader again with the name of the file."""
+        name = "csv" if self.format == "tsv" else self.format
         try:
             yield
-        except UnicodeDecodeError as error:
-            if self._format != "csv":
-                raise InvalidTable(f"{self.path} cannot be read as {self._format}: {first_line(error)}.") from None
-            raise InvalidTable(
-                f"{self.path}, line {self._undecodable()}, is not UTF-8. Save it as UTF-8, in Excel as 'CSV UTF-8'."
-            ) from None
-        except (self._arrow.ArrowException, OSError, EOFError, zlib.error) as error:
-            raise InvalidTable(f"{self.path} cannot be read as {self._format}: {first_line(error)}.") from None
+        except PropenseError:
+            raise
+        except UnicodeError as error:
+            if self._text is None:
+                raise InvalidTable(f"{self.where} cannot be read as {name}: {first_line(error)}.") from None
+            encoding = self.encoding.upper()
+            advice = "Save it as UTF-8, in Excel as 'CSV UTF-8', or pass encoding='cp1252' or another."
+            raise InvalidTable(f"{self.where}, line {self._text.undecodable()}, is not {encoding}. {advice}") from None
+        except (self._arrow.ArrowException, *BROKEN) as error:
+            raise InvalidTable(f"{self.where} cannot be read as {name}: {first_line(error)}.") from None
 
 
 class TableWriter:
@@ -253,23 +179,58 @@ class TableWriter:
         Whether a CSV file begins with the byte order mark by which Excel recognises UTF-8.
     defuse : bool, default=False
         Whether texts in a CSV file that a spreadsheet would run as a formula get an apostrophe in front.
+    decimal : {".", ","}, default="."
+        The decimal sign of numbers in a CSV file. It may be set until the first rows are written.
+    numbers : collection of str, default=()
+        Columns of text that hold numbers with this decimal sign. Excel gets them as numbers.
     """
 
-    def __init__(self, path: Path, *, separator: str | None = None, marked: bool = False, defuse: bool = False) -> None:
-        self._path, self._marked, self._defuse = path, marked, defuse
-        self._separator = separator or ("\t" if ".tsv" in path.suffixes else ",")
-        self._format = _format_of(Path(path.name))
-        self._sink: Any = None
+    def __init__(
+        self,
+        path: Path,
+        *,
+        separator: str | None = None,
+        marked: bool = False,
+        defuse: bool = False,
+        decimal: str = ".",
+        numbers: Collection[str] = (),
+    ) -> None:
+        self._path, self._marked, self._defuse, self._numbers = path, marked, defuse, numbers
+        self.decimal = decimal
+        found = find_format(path)
+        if found is None or path.name.lower().endswith(READ_ONLY):
+            raise InvalidTable(f"{path}: the name of a file to write must end with {WRITTEN}.")
+        self._format = found
+        self._separator = separator or ("\t" if self._format == "tsv" else ",")
+        if self._format == "xlsx":
+            check_sheet(path.name, 0)
         self._writer: Any = None
+
+    @classmethod
+    def like(
+        cls, path: Path, source: Any, *, defuse: bool = False, decimal: str | None = None, numbers: Collection[str] = ()
+    ) -> Self:
+        """A writer of a file for the same spreadsheet that made the source: with its semicolons, mark and decimal sign.
+
+        If nothing shows the decimal sign, semicolons do: spreadsheets that write them have decimal commas, and take a
+        chance of 9.25 for a month.
+        """
+        separator = getattr(source, "separator", ",")
+        separator = None if separator in (",", "\t") else separator
+        sign = decimal or ("," if separator == ";" else ".")
+        marked = getattr(source, "marked", False)
+        return cls(path, separator=separator, marked=marked, defuse=defuse, decimal=sign, numbers=numbers)
 
     def __enter__(self) -> Self:
         return self
 
     def write(self, rows: Any) -> None:
         """Append a table or a batch."""
+        text = self._format in ("csv", "tsv")
         try:
-            if self._defuse and self._format == "csv":
-                rows = defused(rows)
+            if text:
+                rows = with_sign(rows, self.decimal)
+                rows = defused(rows) if self._defuse else rows
             if self._writer is None:
                 self._writer = self._open(rows.schema)
             self._writer.write(rows)
@@ -279,28 +240,31 @@ class TableWriter:
                 "choose another format."
             ) from None
 
-    def __exit__(self, *_: object) -> None:
-        for each in (self._writer, self._sink):
-            if each is not None:
-                each.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._writer is None:
+            return
+        if kind is not None and isinstance(self._writer, ExcelWriter):
+            self._writer.discard()
+        else:
+            self._writer.close()
 
     def _open(self, schema: Any) -> Any:
-        arrow = need_arrow()
         if self._format == "parquet":
-            from pyarrow import parquet
-
-            return parquet.ParquetWriter(self._path, schema)
+            return ParquetWriter(self._path, schema)
         if self._format == "arrow":
-            self._sink = arrow.OSFile(str(self._path), "wb")
-            return arrow.ipc.new_file(self._sink, schema)
-        from pyarrow.csv import CSVWriter, WriteOptions
+            return ArrowWriter(self._path, schema)
+        if self._format == "jsonl":
+            return JsonWriter(self._path)
+        if self._format == "xlsx":
+            return ExcelWriter(self._path, schema, self._numbers, self.decimal)
+        return CsvWriter(self._path, schema, self._separator, self._marked)
 
-        # Closed in __exit__, after the writer.
-        self._sink = gzip.open(self._path, "wb", 6) if self._path.suffix == ".gz" else self._path.open("wb")  # noqa: SIM115
-        if self._marked:
-            self._sink.write("\ufeff".encode())
-        options = WriteOptions(delimiter=self._separator, quoting_style="needed", include_header=True)
-        return CSVWriter(self._sink, schema, write_options=options)
+
+def check_output(path: Path, columns: int, rows: int = 0) -> None:
+    """Raise an error, before any work, if a table of this size could not be written to a file of this name."""
+    TableWriter(path)
+    if find_format(path) == "xlsx":
+        check_sheet(path.name, columns, rows)
 
 
 def check_exists(path: Path, kind: str) -> None:
@@ -315,15 +279,3 @@ def check_exists(path: Path, kind: str) -> None:
 def _cell_bytes(cells: Any) -> int:
     """The memory that cells take, without the categories, which the batches of a file share."""
     return int(getattr(cells, "indices", cells).nbytes)
-
-
-def _is_decoded(text: str) -> bool:
-    """Whether a text has no byte that was escaped because it is not UTF-8."""
-    return text.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in text)
-
-
-def _format_of(path: Path) -> str:
-    for suffix, name in SUFFIXES.items():
-        if path.name.lower().endswith(suffix):
-            return name
-    raise InvalidTable(f"{path}: the name must end with {', '.join(SUFFIXES)}.")

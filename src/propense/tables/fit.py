@@ -1,7 +1,8 @@
 """Fit a method to a table, and summarise the fit."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,24 +10,29 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from propense._inputs.inside import method_inside
 from propense._inputs.labels import read_labels, separate_known_negatives
 from propense._inputs.preparation import Preparation
 from propense._inputs.sources import has_columns, read_sources
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
+from propense._representation import Readable, Sheet
+from propense._steps.folds import FEW_FOLDS, is_small
 from propense.errors import InvalidInput
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest, SourcesTest, sources_test
+from propense.tables.as_table import as_table
 from propense.tables.cells import row_ids
+from propense.tables.duplicates import apply_choice, folds_of_ids, note_repeated_ids
 from propense.tables.fitted_rows import remember, remember_scores
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.label_columns import LabelColumns, read_label_columns
-from propense.tables.labels import Label, read_label
+from propense.tables.labels import Label, name_values, read_label
 from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
 from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fit_collecting_warnings, prepare_table
+from propense.tables.problems import Problems
 from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
 
@@ -53,8 +59,8 @@ class Counts:
     positive: int
 
 
-@dataclass(frozen=True)
-class TableFit:
+@dataclass(frozen=True, repr=False)
+class TableFit(Readable):
     """A fitted method and its summary. Only this object holds arrays with one entry per row.
 
     Attributes
@@ -89,6 +95,8 @@ class TableFit:
         Whether the rows were scored by models that have not seen them.
     sources : SourcesTest or None
         The test of whether several sources of labels are independent, if there are several.
+    rows : int ndarray or None
+        Where the rows are in the table, from 0, if some that repeat others were left out; None if all are here.
     """
 
     estimator: BasePUClassifier
@@ -107,6 +115,32 @@ class TableFit:
     scar: ScarTest | None = None
     out_of_fold: bool = False
     sources: SourcesTest | None = None
+    rows: NDArray[np.intp] | None = None
+
+    def __str__(self) -> str:
+        from propense.tables.headline import headline
+        from propense.tables.learned import describe_learning
+
+        label = "" if self.model is None else f" ({self.model.label})"
+        return "\n".join(
+            [
+                f"{self.counts.rows:,} rows, {self.counts.labelled:,} labelled{label}.",
+                str(headline(self)),
+                *describe_learning(self),
+                *(f"Note: {note}" for note in self.notes),
+            ]
+        )
+
+    def _sheets(self) -> list[Sheet]:
+        counts = self.counts
+        lines = [
+            ["rows", f"{counts.rows:,}"],
+            ["labelled", f"{counts.labelled:,}"],
+            ["positive without a label, estimated", f"{counts.hidden:,.0f}"],
+            ["predicted positive", f"{counts.positive:,}"],
+            ["predicted positive by the naive method", f"{counts.naive_positive:,}"],
+        ]
+        return [Sheet("Counts", ["", "rows"], lines)]
 
     @property
     def expected(self) -> NDArray[np.float64]:
@@ -123,7 +157,7 @@ def fit_table(
     table: Any,
     label: str | Sequence[str] | FitOptions,
     *,
-    where: str = "the table",
+    where: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> TableFit:
@@ -131,11 +165,12 @@ def fit_table(
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : pyarrow.Table, data frame of pandas or polars, str or Path
+        The table, or the name of its file: CSV, Parquet or Arrow. The index of a data frame is left out.
     label : str, list of str or FitOptions
         The column that shows which rows are labelled, those of several sources, or all options in one object.
-    where : str, default="the table"
-        The name of the table in errors.
+    where : str, default=None
+        The name of the table in errors; None means the name of its file, or "the table".
     progress : callable, default=None
         Called with what is being done ("fit" or "test"), the number of its parts that are done, and of all.
     **options
@@ -145,24 +180,62 @@ def fit_table(
     -------
     TableFit
     """
+    table, where = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
-    columns = check_columns(table.column_names, chosen, where)
-    found = _read_label(table, chosen, where)
-    model, prepared, notes = prepare_table(table, columns, found, chosen, where)
+    problems = Problems(where)
+    columns = check_columns(table.column_names, chosen, where, problems)
+    found = None
+    if set(chosen.labels) <= set(table.column_names):
+        with problems.collecting():
+            found = _read_label(table, chosen, where)
+    rows, repeats = None, list[str]()
+    if not problems.found:
+        with problems.collecting():
+            table, rows, repeats = apply_choice(table, chosen.duplicates, where)
+    model, prepared, notes = prepare_table(table, columns, found, chosen, where, problems=problems)
+    notes = repeats + notes
+    ids = None if chosen.id is None else row_ids(table, chosen.id, where)
     fits = None if progress is None else partial(progress, "fit")
-    notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labels(chosen.labels), fits)
+    with _folds_by_id(model.estimator, ids, prepared.labelled) as folds:
+        notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labels(chosen.labels), fits)
+    name_values(model.estimator, found, prepared.labelled)
+    if ids is not None:
+        notes += note_repeated_ids(ids, str(chosen.id), prepared.matrix, folds=folds)
     if progress is not None:
         progress("test", 0, 1)
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
-    ids = None if chosen.id is None else row_ids(table, chosen.id, where)
     kept = out_of_fold_scores(model.estimator, len(prepared.labelled))
     held = None if kept is None else remember_scores(prepared.matrix, ids, _log_odds(kept))
     model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held)
     found_sources = None
     if prepared.sources is not None and isinstance(model.estimator, SeveralSources):
         found_sources = sources_test(model.estimator, prepared.inputs, prepared.labels(chosen.labels))
+    if rows is not None and ids is None:
+        # Rows are named by their numbers in the table as it was given.
+        ids = (rows + 1).astype(str).astype(object)
     summary = summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
-    return replace(summary, sources=found_sources)
+    return replace(summary, sources=found_sources, rows=rows)
+
+
+@contextmanager
+def _folds_by_id(estimator: BasePUClassifier, ids: NDArray[Any] | None, labelled: NDArray[np.bool_]) -> Iterator[bool]:
+    """Let a method that holds rows out hold out all rows of an id together; whether it does.
+
+    Folds are as long as the table, so they do not stay on the estimator.
+    """
+    cv = estimator.get_params().get("cv")
+    learns = getattr(estimator, "learners", "linear") != "linear"
+    if ids is None or not learns or not isinstance(cv, int):
+        yield False
+        return
+    count = min(cv, FEW_FOLDS) if is_small(len(labelled), int(labelled.sum())) else cv
+    folds = folds_of_ids(ids, labelled, count, seed=0)
+    try:
+        if folds is not None:
+            estimator.set_params(cv=folds)
+        yield folds is not None
+    finally:
+        estimator.set_params(cv=cv)
 
 
 def _read_label(table: Any, options: FitOptions, where: str) -> Label | LabelColumns:
@@ -178,7 +251,7 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
 
     Parameters
     ----------
-    estimator : fitted estimator of propense, or a pipeline that ends in one
+    estimator : fitted estimator of propense, or a pipeline or search that ends in one
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The features it was fitted on. Groups are made only for dense columns.
     y : array-like of shape (n_samples,), or with a column for each of several sources
@@ -190,14 +263,13 @@ def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> T
     -------
     TableFit
     """
-    if isinstance(estimator, Pipeline):
-        X = estimator[:-1].transform(X)
-        estimator = estimator[-1]
+    inside = method_inside(estimator)
+    estimator, X = inside.method, inside.transform(X)
     check_is_fitted(estimator)
     sources = None
     if estimator._takes_sources and has_columns(y):
-        y, sources, _ = read_sources(y)
-    labelled, _ = read_labels(separate_known_negatives(y)[0])
+        y, sources, _ = read_sources(y, estimator.classes_[1])
+    labelled, _ = read_labels(separate_known_negatives(y, estimator.classes_[1])[0], None, estimator.classes_[1])
     if ids is not None and len(ids) != len(labelled):
         raise InvalidInput(f"ids has {len(ids)} names for {len(labelled)} rows.")
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(estimator.n_features_in_)])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HeldOut", "are_among", "hash_ids", "hash_rows", "hash_values", "remember", "remember_scores"]
+__all__ = ["HeldOut", "are_among", "hash_ids", "hash_rows", "hash_values", "mix", "remember", "remember_scores"]
 
 # More rows than these are not remembered: 8 MB of a model file, and 24 more with the scores held out.
 _MOST = 1_000_000
@@ -80,7 +80,7 @@ def hash_ids(ids: Iterable[str]) -> NDArray[np.int64]:
 def hash_rows(matrix: NDArray[np.float64], ids: NDArray[Any] | None) -> NDArray[np.int64]:
     """The hash of each row's values and, if there are ids, of its id: a row that has changed is another row."""
     out = hash_values(matrix)
-    return out if ids is None else _mix(out.view(np.uint64), hash_ids(ids).view(np.uint64)).view(np.int64)
+    return out if ids is None else mix(out.view(np.uint64), hash_ids(ids).view(np.uint64)).view(np.int64)
 
 
 def hash_values(matrix: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -89,11 +89,11 @@ def hash_values(matrix: NDArray[np.float64]) -> NDArray[np.int64]:
     bits = np.where(np.isnan(matrix), np.nan, matrix + 0.0).view(np.uint64)
     out = np.zeros(len(matrix), dtype=np.uint64)
     for column in bits.T:
-        out = _mix(out, column)
+        out = mix(out, column)
     return out.view(np.int64)
 
 
-def _mix(out: NDArray[np.uint64], column: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix(out: NDArray[np.uint64], column: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The steps of SplitMix64 (Steele, Lea and Flood, 2014): a change of one bit changes half of the hash."""
     out = (out ^ column) + np.uint64(0x9E3779B97F4A7C15)
     out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

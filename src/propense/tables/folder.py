@@ -59,7 +59,7 @@ class TableFolder:
 
     def __init__(self, path: Path) -> None:
         need_arrow()
-        self.path = Path(path)
+        self.path, self.where = Path(path), str(path)
         check_exists(self.path, "folder")
         if self.path.is_file() and self.path.suffix.lower() != ".parquet":
             raise InvalidTable(

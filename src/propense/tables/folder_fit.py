@@ -10,7 +10,7 @@ from propense.tables.cells import as_text, check_feature, check_readable, normal
 from propense.tables.fit import Counts, TableFit, fit_naive, summarise_fit
 from propense.tables.folder import Piece, TableFolder, join_tables
 from propense.tables.label_columns import LabelColumns
-from propense.tables.labels import Label, read_label
+from propense.tables.labels import Label, name_values, read_label
 from propense.tables.model import TableModel
 from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
@@ -24,7 +24,8 @@ _SAMPLE = 100_000
 def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPLE) -> TableFit:
     """Fit a method, and the naive baseline to compare it with, to every row of a folder of Parquet files.
 
-    The kinds of columns, the levels of categories, the medians and the scales come from rows drawn at random. The
+    Rows and ids that occur several times are not looked for. The kinds of columns, the levels of categories, the
+    medians and the scales come from rows drawn at random. The
     scores, groups and figures of the result are of these rows too. The two fits and the counts use all rows. The
     workers keep the prepared features, on disk where their memory is full.
 
@@ -46,6 +47,11 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
         raise InvalidOption(
             f"{where}: several label columns need the table in memory, so they cannot be used with dask=. Leave it out."
         )
+    if options.duplicates == "drop":
+        raise InvalidOption(
+            f"{where}: duplicates='drop' needs the table in memory, so it cannot be used with dask=. Leave out one of "
+            "them."
+        )
     columns = check_columns(folder.columns, options, where)
     others = [*options.labels, *([] if options.id is None else [options.id])]
     # Here rather than on the workers, whose errors come with their logs.
@@ -66,6 +72,7 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
     estimator, features = model.estimator, prepared.features
     X, labelled = _spread(folder, model, features.shape[1], options.decimal)
     notes += fit_collecting_warnings(estimator, X, labelled)
+    name_values(estimator, label, labelled)
     naive = fit_naive(estimator, X, labelled)
     scar, untested = run_scar_test(options, estimator, features, prepared.labelled)
     if len(features) < folder.rows:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._inputs.columns import date_of
+from propense._inputs.moments import duration_words
 from propense.tables.schema import MISSING, Column, Schema
 
 __all__ = ["LEAST", "Group", "Grouping", "group_labels"]
@@ -98,7 +99,7 @@ def _pool(
     column: Column, values: NDArray[np.float64], positive: NDArray[np.float64]
 ) -> tuple[Sequence[str], NDArray[np.intp]]:
     """The groups of a column as names and as a code for each row, small ones joined."""
-    if column.kind in ("number", "date"):
+    if column.kind in ("number", "date", "duration"):
         known = ~np.isnan(values)
         cuts, distinct = _cuts(values[known])
         while len(cuts):
@@ -140,7 +141,7 @@ def _named(
     column: Column, values: NDArray[np.float64], cuts: NDArray[np.float64], distinct: NDArray[np.float64] | None
 ) -> tuple[Sequence[str], NDArray[np.intp]]:
     """The names of the parts between cuts, and the part of each row; missing values are a part of their own."""
-    written = date_of if column.kind == "date" else _written
+    written = {"date": date_of, "duration": duration_words}.get(column.kind, _written)
     if distinct is not None and len(cuts) == len(distinct) - 1:
         names = [written(value) for value in distinct]
     elif not len(cuts):

@@ -6,29 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._diagnostics.doubts import Doubt, doubt_of, mostly_labelled
+from propense._inputs.label_words import labelled_word, never_labelled
 from propense.errors import InvalidLabels, NoLabelledInstances, NoUnlabelledInstances
 from propense.tables.cells import as_levels, naming_the_column
 
-__all__ = ["PAIRS", "Label", "read_label"]
+__all__ = ["Label", "name_values", "read_label"]
 
-# Pairs in which it is clear that the first value means labelled, in lower or upper case.
-PAIRS = {
-    ("1", "0"),
-    ("1", "-1"),
-    ("true", "false"),
-    ("t", "f"),
-    ("yes", "no"),
-    ("y", "n"),
-    ("ja", "nein"),
-    ("j", "n"),
-    ("oui", "non"),
-    ("labelled", "unlabelled"),
-    ("labeled", "unlabeled"),
-    ("reported", "not reported"),
-    ("positive", "unlabelled"),
-    ("positive", "unlabeled"),
-}
-_NEGATIVE = {negative for _, negative in PAIRS}
 _SHOWN, _LONGEST = 4, 30
 
 
@@ -103,18 +87,31 @@ def read_label(cells: Any, column: str, where: str, positive: str | None = None)
     return Label(column, label.positive, others[0] if others else None)
 
 
+def name_values(estimator: Any, label: Any, labelled: Any) -> None:
+    """Let the doubt about the share of labelled rows name the values of the table; the fit saw true and false."""
+    first: Label = getattr(label, "labels", (label,))[0]
+    kept = tuple(doubt for doubt in estimator.doubts_ if doubt.kind != "mostly_labelled")
+    if len(kept) == len(estimator.doubts_):
+        return
+    found: tuple[Doubt, ...] = ()
+    if first.negative is not None:
+        share = float(labelled.mean())
+        found = doubt_of(mostly_labelled, share, _shown(first.positive), _shown(first.negative), "positive=")
+    estimator.doubts_ = (*found, *kept)
+
+
 def _clear_one(values: list[str], place: str) -> str:
     """The value that means labelled among one or two, if that is clear."""
     if len(values) == 1:
-        if values[0].lower() in _NEGATIVE:
+        if never_labelled(values[0]):
             raise NoLabelledInstances(
                 f"{place} has no labelled row, only {_shown(values[0])}. Pass positive={values[0]!r} if that value "
                 "means labelled."
             )
         return values[0]
-    for one, other in (values, values[::-1]):
-        if (one.lower(), other.lower()) in PAIRS:
-            return one
+    word = labelled_word(*values)
+    if word is not None:
+        return word
     raise InvalidLabels(
         f"{place} holds {_shown(values[0])} and {_shown(values[1])}. Pass the value that means labelled: "
         f"positive={values[0]!r} or positive={values[1]!r}"

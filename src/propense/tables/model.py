@@ -11,16 +11,19 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sample import read_features
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
+from propense._representation import Readable, Sheet
 from propense._steps.corrected import correct_rows, correction_slopes
 from propense.estimators import PUClassifier, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._lists import lists_by_class
 from propense.tables.cells import row_ids
+from propense.tables.drift import Drift, DriftWatch, SeenColumn
 from propense.tables.fitted_rows import HeldOut, hash_ids, hash_rows
 from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.past_audits import PastDraw, answers
 from propense.tables.schema import Schema
+from propense.tables.spelling import UNKNOWN, DecimalSign, Spelling
 from propense.tables.verdicts import OPEN
 
 __all__ = [
@@ -72,8 +75,8 @@ class Scores:
         return Scores(**found)
 
 
-@dataclass(frozen=True)
-class TableModel:
+@dataclass(frozen=True, repr=False)
+class TableModel(Readable):
     """What `fit_table` finds, and all that is needed to score other rows.
 
     Attributes
@@ -95,6 +98,10 @@ class TableModel:
         It is kept as it was before any audit.
     audits : tuple of PastDraw
         The rows that were drawn for audits, and their verdicts, the earliest first.
+    spelling : Spelling
+        How the table was written. Other tables are expected to be written so too, unless they show that they are not.
+    seen : tuple of SeenColumn, or None
+        How the rows of fit are spread over each column, for `drift`; None if not remembered.
     """
 
     label: Label | LabelColumns
@@ -105,6 +112,28 @@ class TableModel:
     fitted_rows: NDArray[np.int64] | None = None
     held_out: HeldOut | None = None
     audits: tuple[PastDraw, ...] = ()
+    spelling: Spelling = UNKNOWN
+    seen: tuple[SeenColumn, ...] | None = None
+
+    def __str__(self) -> str:
+        ends, estimator = prior_range(self.estimator), self.estimator
+        between = ", and no range is given" if ends is None else f" ({ends[0]:.0%} to {ends[1]:.0%})"
+        lines = [
+            f"{type(estimator).__name__} of {len(self.schema.columns)} columns; labelled where {self.label}.",
+            f"Estimated share of positive rows: {estimator.prior_:.1%}{between}.",
+            f"Estimated share of the positives that are labelled: {estimator.label_frequency_:.1%}.",
+        ]
+        if hasattr(estimator, "audit_"):
+            lines.append(f"Corrected by an audit: {estimator.audit_}")
+        return "\n".join([*lines, *(f"Note: {doubt.message}" for doubt in estimator.doubts_)])
+
+    def _headline(self) -> str:
+        name, share = type(self.estimator).__name__, self.estimator.prior_
+        return f"{name}, {len(self.schema.columns)} columns, label {self.label}, {share:.1%} positive"
+
+    def _sheets(self) -> list[Sheet]:
+        lines = [[column.name, column.kind, ", ".join(column.levels[:12])] for column in self.schema.columns]
+        return [Sheet("Columns", ["column", "kind", "levels"], lines)]
 
     def features(self, table: Any, where: str = "the table", first_row: int = 0) -> Any:
         """What the estimator takes of the rows of an Arrow table or batch: an array, or a table of its columns."""
@@ -118,9 +147,16 @@ class TableModel:
         """y, e and h of the rows of an Arrow table or batch.
 
         Rows of the fit are recognised by their values, and by their ids if the model has any. They get the scores of
-        models that have not seen them, if these are kept.
+        models that have not seen them, if these are kept. Numbers written as text have the decimal sign that they show,
+        or else that of the table of the fit.
         """
-        return self.score_read(table, self.schema.read(table, where, first_row), where)[0]
+        points = self.decimal_sign(None, where).points(table, self.schema.names)
+        return self.score_read(table, self.schema.read(points, where, first_row), where)[0]
+
+    def decimal_sign(self, given: str | None, where: str) -> DecimalSign:
+        """The decimal sign of a table to score: the one given, the one it shows, or that of the table of the fit."""
+        numbers = [column.name for column in self.schema.columns if column.kind == "number"]
+        return DecimalSign(given, self.spelling.decimal, numbers, where)
 
     def score_read(self, table: Any, read: Any, where: str) -> tuple[Scores, NDArray[np.bool_]]:
         """The same of a table that `schema.read` has made `read` of, and which rows have scores held out."""
@@ -133,6 +169,12 @@ class TableModel:
         here, log_odds = held.find(hash_rows(self.schema.encode(read), ids))
         a, b, *ends = log_odds.T
         return scores.replaced(here, scores_of_log_odds(self.estimator, a, b, ends)), here
+
+    def drift(self, table: Any, where: str = "the table") -> Drift:
+        """Which columns of an Arrow table are spread otherwise than in the fit. Print it."""
+        watch = DriftWatch(self.schema, self.seen)
+        watch.add(self.schema.encode(self.schema.read(table, where)))
+        return watch.result()
 
     def verdicts(self, table: Any, read: Any, where: str, first_row: int = 0) -> NDArray[np.int8]:
         """What audits say of the rows of a table that `schema.read` has made `read` of: 1, 0, or −1 if nothing."""

@@ -2,24 +2,38 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.moments import DATE_ORDERS
 from propense._inputs.options import PriorOption
 from propense._inputs.preparation import Preparation
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
-from propense.tables.column_checks import doubtful_columns
+from propense.tables.column_checks import doubtful_columns, merge_notes
+from propense.tables.drift import summarise_columns
+from propense.tables.duplicates import CHOICES
 from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
+from propense.tables.missing_words import note_missing_words, words_for_missing
 from propense.tables.model import ADDED, TableModel
-from propense.tables.schema import Schema, infer_schema
+from propense.tables.problems import Problems, unknown_column
+from propense.tables.row_names import row_numbers
+from propense.tables.schema import Reading, Schema, infer_schema
+from propense.tables.spelling import Spelling, find_sign
 
-__all__ = ["FitOptions", "PreparedTable", "check_columns", "fit_collecting_warnings", "prepare_table"]
+__all__ = [
+    "FitOptions",
+    "PreparedTable",
+    "check_columns",
+    "fit_collecting_warnings",
+    "prepare_method",
+    "prepare_table",
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,18 @@ class FitOptions:
     decimal : {".", ","}, default=None
         The decimal sign of numbers written as text. None means a point, but then a column is an error where points may
         separate thousands, such as 1.549 next to 900.
+    keep : list of str, default=()
+        Columns to use although they look as if they named the rows, such as numbers that count them.
+    dates : {"dmy", "mdy"}, default=None
+        Whether the day or the month comes first in dates such as 01/02/2020, where no cell of the column shows it.
+    missing : list of str, default=()
+        Words that mean a missing cell, such as "unknown" or "-99", in addition to an empty cell, NA, N/A, #N/A, NaN,
+        null, None, <NA>, -, --, a point and a question mark. In features only.
+    missing_words : bool, default=True
+        Whether these usual words mean a missing cell. If not, only an empty cell and the words of ``missing`` do.
+    duplicates : {"drop", "keep"}, default=None
+        What to do with rows that are equal in every column. None keeps them, with a note if they are copies; if the
+        table holds every row several times, that is an error.
     scar_test : bool, default=None
         Whether to test if labels are drawn at random among the positives, on at most 2 000 rows. None runs the test
         where there are at most 30 features, or a prior.
@@ -84,9 +110,18 @@ class FitOptions:
     parameters: dict[str, Any] = field(default_factory=dict)
     decimal: str | None = None
     scar_test: bool | None = None
+    keep: Sequence[str] = ()
+    dates: str | None = None
+    missing: Sequence[str] = ()
+    missing_words: bool = True
+    duplicates: str | None = None
 
     def __post_init__(self) -> None:
         check_decimal(self.decimal)
+        words_for_missing(self.missing, usual=self.missing_words)
+        for name, allowed in (("dates", DATE_ORDERS), ("duplicates", CHOICES)):
+            if (value := getattr(self, name)) not in (None, *allowed):
+                raise InvalidOption(f"{name}={value!r} is not {' or '.join(allowed)}.")
         if not PriorOption().allows(self.prior):
             raise InvalidOption(
                 f"prior={self.prior!r} is not a share of the rows: above 0 and at most 1, or two such shares, the "
@@ -103,6 +138,12 @@ class FitOptions:
     def labels(self) -> list[str]:
         """The label columns."""
         return [self.label] if isinstance(self.label, str) else list(self.label)
+
+    @property
+    def reading(self) -> Reading:
+        """How cells that are text are read."""
+        missing = words_for_missing(self.missing, usual=self.missing_words)
+        return Reading(missing, self.decimal is not None, self.dates)
 
     @property
     def method_name(self) -> str:
@@ -167,25 +208,31 @@ class PreparedTable:
 def prepare_table(
     table: Any,
     columns: Sequence[str],
-    label: Label | LabelColumns,
+    label: Label | LabelColumns | None,
     options: FitOptions,
     where: str,
     *,
     arrays: bool = False,
+    problems: Problems | None = None,
 ) -> tuple[TableModel, PreparedTable, list[str]]:
     """Recognise the columns of `check_columns` and fit their preparation; notes on columns that may not be features.
 
     The model's estimator is not fitted yet. With `arrays` it will be fitted to arrays, even if it takes columns of
     every kind.
     """
+    problems = problems or Problems(where)
+    table = normalise_decimals(table, columns, options.decimal)
+    schema, notes = infer_schema(table, columns, where, options.categorical, reading=options.reading, problems=problems)
+    problems.raise_any()
+    assert label is not None, "a label that cannot be read is a problem"
     labelled = label.read_table(table, where)
     sources = label.read_sources(table, where) if isinstance(label, LabelColumns) else None
-    table = normalise_decimals(table, columns, options.decimal)
-    schema, empty = infer_schema(table, columns, where, options.categorical, points=options.decimal is not None)
     if not schema.columns:
-        raise InvalidTable(f"{where} has no column left to learn from.")
+        raise InvalidTable(f"{where} has no column left to learn from. {' '.join(notes)}".rstrip())
     read = schema.read(table, where)
     matrix = schema.encode(read)
+    schema, read, matrix, left = _without_row_numbers(schema, read, matrix, options, where)
+    notes += left + note_missing_words(table, schema, options.missing)
     preparation = Preparation.fit(schema.level_counts, matrix)
     features = preparation.transform(matrix)
     estimator = _make_estimator(options)
@@ -207,12 +254,54 @@ def prepare_table(
         if columns is not None:
             places = _feature_positions(name, columns, origins)
             estimator.set_params(**{name: list(columns) if mixed else places})
-    model = TableModel(label, options.id, schema, None if mixed else preparation, estimator)
-    notes = [f"The column {name!r} is empty and was left out." for name in empty]
-    notes += doubtful_columns(schema, matrix, labelled, features.shape[1])
+    numbers = [column.name for column in schema.columns if column.kind == "number"]
+    spelling = Spelling(find_sign(table, numbers, options.decimal))
+    seen = summarise_columns(schema, matrix)
+    kept = None if mixed else preparation
+    model = TableModel(label, options.id, schema, kept, estimator, spelling=spelling, seen=seen)
+    notes = merge_notes(notes + doubtful_columns(schema, matrix, labelled, features.shape[1]))
     if mixed:
         return model, PreparedTable(schema, matrix, features, read, labelled, origins), notes
     return model, PreparedTable(schema, matrix, features, features, labelled, sources=sources), notes
+
+
+def _without_row_numbers(
+    schema: Schema, read: Any, matrix: NDArray[np.float64], options: FitOptions, where: str
+) -> tuple[Schema, Any, NDArray[np.float64], list[str]]:
+    """The columns without those that number the rows, and notes on these."""
+    named = [*options.keep, *(options.class_features or ()), *(options.propensity_features or ())]
+    named += [] if options.prior_groups is None else [options.prior_groups]
+    left, notes = row_numbers(schema.columns, matrix, named)
+    kept = [j for j in range(len(schema.columns)) if j not in set(left)]
+    if not kept:
+        raise InvalidTable(f"{where} has no column left to learn from. {' '.join(notes)}")
+    if not left:
+        return schema, read, matrix, notes
+    columns = tuple(schema.columns[j] for j in kept)
+    return replace(schema, columns=columns), read.select(kept), matrix[:, kept], notes
+
+
+def prepare_method(options: FitOptions, prepared: PreparedTable) -> tuple[BasePUClassifier, Any, tuple[str, ...]]:
+    """Another method for a table that was prepared for one that takes its columns as they are.
+
+    Returns its estimator, not fitted, what it is fitted on, and the options that it cannot use.
+    """
+    kind, variant = find_method(options.method_name)
+    known = {} if kind.description.needs else kind(**variant).get_params()
+    ignored = [] if kind.description.needs else [name for name in options.of_method if name not in known]
+    by_group = options.prior_groups is not None
+    # Groups are found in the column itself: methods that take numbers only cannot.
+    if by_group and known and not (kind(**variant)._takes_mixed_columns() or kind(**variant)._prepares_columns()):
+        ignored = list(dict.fromkeys([*ignored, "prior", "prior_groups"]))
+    unused: dict[str, Any] = dict.fromkeys("jobs" if name == "n_jobs" else name for name in ignored)
+    estimator = _make_estimator(replace(options, **unused))
+    mixed = estimator._takes_mixed_columns() or (by_group and "prior" not in ignored)
+    for name in ("class_features", "propensity_features"):
+        columns = getattr(options, name)
+        if columns is not None and name not in ignored:
+            places = _feature_positions(name, columns, prepared.origins or ())
+            estimator.set_params(**{name: list(columns) if mixed else places})
+    return estimator, prepared.inputs if mixed else prepared.features, tuple(ignored)
 
 
 def fit_collecting_warnings(
@@ -230,41 +319,64 @@ def fit_collecting_warnings(
     return [str(warning.message) for warning in caught]
 
 
-def check_columns(columns: Sequence[str], options: FitOptions, where: str) -> list[str]:
-    """The columns to learn from; every column that the options name must exist."""
+def check_columns(
+    columns: Sequence[str], options: FitOptions, where: str, problems: Problems | None = None
+) -> list[str]:
+    """The columns to learn from; every column that the options name must exist.
+
+    What is wrong is collected in `problems`, or else raised together.
+    """
+    found = problems or Problems(where)
     labels, id = options.labels, options.id
     if not labels or len(set(labels)) < len(labels):
         raise InvalidTable(f"label={options.label!r} is not a column, or several different ones. Name each once.")
     given = [*(("label", name) for name in labels), *(("id", name) for name in [id] if name is not None)]
-    given += [("drop", name) for name in options.drop] + [("categorical", name) for name in options.categorical]
+    for option in ("drop", "categorical", "keep"):
+        given += [(option, name) for name in getattr(options, option)]
     given += [] if options.prior_groups is None else [("prior_groups", options.prior_groups)]
-    for option, name in given:
-        if name not in columns:
-            raise InvalidTable(
-                f"{where} has no column {name!r} ({option}=). Its columns: {', '.join(map(repr, columns[:20]))}"
-                f"{' …' if len(columns) > 20 else ''}."
-            )
-    if id in labels:
-        raise InvalidTable(f"{where}, column {id!r} cannot be both the label and the id.")
-    left = [name for name in columns if name not in {*labels, id, *options.drop}]
-    if options.prior_groups is not None and options.prior_groups not in left:
-        raise InvalidTable(
-            f"{where}, column {options.prior_groups!r} is the label, the id or left out, so it cannot show the groups "
-            "of prior=."
-        )
-    taken = [name for name in left if name in ADDED]
-    if taken:
-        raise InvalidTable(f"{where} has a column {taken[0]!r}, a name that scoring adds to a table. Rename it.")
-    index = next((name for name in left if name.startswith("__index_level_")), None)
-    if index is not None:
-        raise InvalidTable(
-            f"{where}, column {index!r} holds row numbers of pandas. Leave it out with drop=[{index!r}]."
-        )
-    if "" in left:
-        raise InvalidTable(
-            f"{where}, column {columns.index('') + 1} has no name; perhaps row numbers. Leave it out with drop=['']."
-        )
+    present = set(columns)
+    unknown = [(option, name) for option, name in given if name not in present]
+    for place, (option, name) in enumerate(unknown):
+        # The columns there are need to be listed once.
+        found.found.append(unknown_column(name, option, columns, where, listed=place == 0))
+    left = _columns_left(columns, options, found)
+    if problems is None:
+        found.raise_any()
     return left
+
+
+def _columns_left(columns: Sequence[str], options: FitOptions, problems: Problems) -> list[str]:
+    """The columns to learn from, without those that cannot be used, which are problems."""
+    labels, id, where, found = options.labels, options.id, problems.where, problems.found
+    if id in labels:
+        found.append(InvalidTable(f"{where}, column {id!r} cannot be both the label and the id."))
+    left = [name for name in columns if name not in {*labels, id, *options.drop}]
+    if options.prior_groups is not None and options.prior_groups in columns and options.prior_groups not in left:
+        found.append(
+            InvalidTable(
+                f"{where}, column {options.prior_groups!r} is the label, the id or left out, so it cannot show the "
+                "groups of prior=."
+            )
+        )
+    for name in left:
+        if name in ADDED:
+            found.append(
+                InvalidTable(f"{where} has a column {name!r}, a name that scoring adds to a table. Rename it.")
+            )
+        elif name.startswith("__index_level_"):
+            found.append(
+                InvalidTable(
+                    f"{where}, column {name!r} holds row numbers of pandas. Leave it out with drop=[{name!r}]."
+                )
+            )
+        elif not name:
+            found.append(
+                InvalidTable(
+                    f"{where}, column {columns.index('') + 1} has no name; perhaps row numbers. Leave it out with "
+                    "drop=['']."
+                )
+            )
+    return [name for name in left if name and name not in ADDED and not name.startswith("__index_level_")]
 
 
 def _make_estimator(options: FitOptions) -> BasePUClassifier:
@@ -292,6 +404,8 @@ def _make_estimator(options: FitOptions) -> BasePUClassifier:
     unknown = [name for name in parameters if name not in known]
     if unknown:
         raise InvalidOption(f"{type(estimator).__name__} has no parameter {unknown[0]!r}. It has: {', '.join(known)}.")
+    if "positive_label" in parameters:
+        raise InvalidOption("The value of labelled rows is an option of the table. Pass positive= in its place.")
     if "random_state" in known:
         estimator.set_params(random_state=0)
     named = ("class_features", "propensity_features")

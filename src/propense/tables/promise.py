@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._maths.logistic import logit, sigmoid
+from propense._representation import Readable
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["TOO_LITTLE", "Promise", "add_up", "audited_range", "likely_range", "too_little_learned"]
@@ -41,8 +42,8 @@ _EIGHT_OF_TEN = 1.28
 _MOST = 1.96
 
 
-@dataclass(frozen=True)
-class Promise:
+@dataclass(frozen=True, repr=False)
+class Promise(Readable):
     """How many of some unlabelled rows are expected to be positive; ``str()`` says it in words.
 
     Attributes

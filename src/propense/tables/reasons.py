@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from propense._designs import as_design
 from propense._inputs.columns import MISSING, Column, date_of
+from propense._inputs.moments import duration_words
 from propense._inputs.preparation import Preparation
 from propense._maths.arrays import Index
 from propense.errors import InvalidInput, InvalidOption
@@ -71,7 +72,7 @@ def row_reasons(found: TableFit | TableModel, rows: Any, table: Any = None) -> l
     found : TableFit or TableModel
         What `fit_table` returned; or its model, for the rows of another table. A model does not know what is usual.
     rows : int array-like
-        Where the rows are in the table, from 0.
+        Where the rows are among those that were fitted, from 0.
     table : pyarrow.Table, default=None
         The table that was fitted, for texts as they are in it; of a model, the table of the rows.
 
@@ -89,7 +90,9 @@ def row_reasons(found: TableFit | TableModel, rows: Any, table: Any = None) -> l
         return model_reasons(found, part, found.schema.encode(found.schema.read(part, "the table")))
     preparation = None if found.model is None else found.model.preparation
     matrix = found.matrix[rows] if len(rows) else found.matrix[:0]
-    texts = {} if table is None else _texts(table, found.schema, rows)
+    # Rows that were dropped as duplicates are still in the table.
+    places = rows if found.rows is None else found.rows[rows]
+    texts = {} if table is None else _texts(table, found.schema, places)
     return _in_words(found.estimator, preparation, found.schema, matrix, texts, found.matrix)
 
 
@@ -161,7 +164,7 @@ def _strongest(shares: NDArray[np.float64]) -> list[list[int]]:
 def _middle(column: Column, values: NDArray[np.float64]) -> tuple[float, float] | None:
     """What the middle half of the cells of numbers or dates lies between."""
     known = values[~np.isnan(values)]
-    if column.kind not in ("number", "date") or len(known) < 4:
+    if column.kind not in ("number", "date", "duration") or len(known) < 4:
         return None
     low, high = np.quantile(known, [0.25, 0.75], method="inverted_cdf")
     return float(low), float(high)
@@ -193,6 +196,8 @@ def _cell(column: Column, value: float) -> str:
         return "true" if value else "false"
     if column.kind == "date":
         return date_of(value)
+    if column.kind == "duration":
+        return duration_words(value)
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
 
 

@@ -1,5 +1,6 @@
 """Rows to review first: the unlabelled rows of fit that are most likely to be positive."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._files import write_atomically
+from propense._representation import Readable, Sheet, as_html
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
 from propense.tables.capacity import why_unpromised
 from propense.tables.cells import take_rows
-from propense.tables.files import TableFile, TableWriter
+from propense.tables.files import TableFile, TableWriter, check_output
 from propense.tables.fit import TableFit
 from propense.tables.folder import TableFolder
 from propense.tables.model import review_order
@@ -22,12 +24,14 @@ from propense.tables.reasons import RowReasons, row_reasons
 __all__ = ["NO_LIST", "ReviewList", "check_list", "list_rows", "write_list"]
 
 NO_LIST = "The naive method treats unlabelled rows as negatives and cannot list rows to review. Fit another method."
+# Rows that a notebook shows.
+_SHOWN = 10
 # The columns that a list adds to a table.
 _ADDED = ("rank", "hidden", "hidden_low", "hidden_high", "why")
 
 
-@dataclass(frozen=True)
-class ReviewList:
+@dataclass(frozen=True, repr=False)
+class ReviewList(Readable):
     """Unlabelled rows of fit, the most likely positives first.
 
     Attributes
@@ -49,6 +53,39 @@ class ReviewList:
     hidden_range: NDArray[np.float64] | None
     promise: Promise
     reasons: tuple[RowReasons, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [str(self.promise), *("  ".join(f"{cell:>12}" for cell in line) for line in self._lines()[1:])]
+        return "\n".join([lines[0], "  ".join(f"{cell:>12}" for cell in self._lines()[0]), *lines[1:]])
+
+    def _headline(self) -> str:
+        return f"{len(self.rows):,} rows to review first. {self.promise}"
+
+    def _lines(self) -> list[list[str]]:
+        """The names of the columns, and the first rows; rows are numbered from 1, as in reports."""
+        head = [
+            "rank",
+            "row",
+            *(["chance"] * (self.hidden is not None)),
+            *(["range"] * (self.hidden_range is not None)),
+        ]
+        lines = [head]
+        for place, row in enumerate(self.rows[:_SHOWN]):
+            line = [str(place + 1), str(row + 1)]
+            if self.hidden is not None:
+                line.append(f"{_two_digits(self.hidden[place]):.2f}")
+            if self.hidden_range is not None:
+                line.append("{:.2f} to {:.2f}".format(*_two_digits(self.hidden_range[place])))
+            lines.append(line)
+        return lines
+
+    def _sheets(self) -> list[Sheet]:
+        head, *lines = self._lines()
+        more = f", the first {_SHOWN} of {len(self.rows):,}" if len(self.rows) > _SHOWN else ""
+        return [Sheet(f"Rows to review first{more}", head, lines)]
+
+    def _repr_html_(self) -> str:
+        return as_html("ReviewList", [str(self.promise)], self._sheets())
 
     def take(self, table: Any, where: str = "the table") -> Any:
         """The rows, from the Arrow table that was fitted, with the columns rank, hidden, its range, and why.
@@ -108,6 +145,8 @@ def list_rows(found: TableFit, top: int = 50, table: Any = None) -> ReviewList:
     hidden, ends = found.scores.hidden[rows], found.scores.hidden_range
     ends, why = None if ends is None else ends[rows], tuple(row_reasons(found, rows, table))
     promise = _promise(found, rows, hidden, ends)
+    # In the table as it was given.
+    rows = rows if found.rows is None else found.rows[rows]
     if too_little_learned(found.estimator):
         return ReviewList(rows, None, None, promise, why)
     return ReviewList(rows, hidden, ends, promise, why)
@@ -122,7 +161,14 @@ def _promise(found: TableFit, rows: NDArray[np.intp], hidden: NDArray[np.float64
 
 
 def write_list(
-    review: ReviewList, table: Any, source: TableFile | TableFolder, out: Path, *, defuse: bool = False
+    review: ReviewList,
+    table: Any,
+    source: TableFile | TableFolder,
+    out: Path,
+    *,
+    defuse: bool = False,
+    decimal: str | None = None,
+    numbers: Sequence[str] = (),
 ) -> None:
     """Write a list to a file, in the format of its name.
 
@@ -136,24 +182,24 @@ def write_list(
     out : Path
     defuse : bool, default=False
         As in `score_file`.
+    decimal : {".", ","}, default=None
+        The decimal sign of a CSV file. None means a comma where semicolons separate the cells, and a point elsewhere.
+    numbers : list of str, default=()
+        Columns of text that hold numbers. Excel gets them as numbers.
     """
-    separator, marked = getattr(source, "separator", ","), getattr(source, "marked", False)
     with (
         write_atomically(Path(out), InvalidTable) as path,
-        TableWriter(
-            path, separator=None if separator in (",", "\t") else separator, marked=marked, defuse=defuse
-        ) as output,
+        TableWriter.like(path, source, defuse=defuse, decimal=decimal, numbers=numbers) as output,
     ):
-        output.write(review.take(table, str(source.path)))
+        output.write(review.take(table, source.where))
 
 
-def check_list(method: type, columns: list[str], out: Path, where: str) -> None:
+def check_list(method: type, columns: list[str], out: Path, where: str, top: int = 50) -> None:
     """Raise an error before a fit if its list could not be made or written."""
     if issubclass(method, Naive):
         raise InvalidOption(NO_LIST)
     _check_names(columns, where)
-    # It knows the formats.
-    TableWriter(Path(out))
+    check_output(Path(out), len(columns) + len(_ADDED), top)
 
 
 def _check_names(columns: list[str], where: str) -> None:

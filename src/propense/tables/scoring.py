@@ -4,7 +4,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
-from propense.tables.cells import check_decimal, normalise_decimals, row_ids, take_rows
-from propense.tables.files import TableFile, TableWriter, need_arrow
+from propense.tables.cells import check_decimal, row_ids, take_rows
+from propense.tables.drift import Drift, DriftWatch
+from propense.tables.files import TableFile, TableWriter, check_output, need_arrow
 from propense.tables.fitted_rows import are_among, hash_ids, hash_values
 from propense.tables.model import ADDED, Scores, TableModel, review_order
 from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
 from propense.tables.reasons import model_reasons
 from propense.tables.review import NO_LIST
+from propense.tables.spelling import DecimalSign
 from propense.tables.verdicts import NO, OPEN, YES
 
 __all__ = ["Scored", "score_file"]
@@ -56,6 +58,10 @@ class Scored:
     new_levels : dict of str to int
         By column, the number of cells with a category, or an empty cell, that did not occur in the fit. They are
         treated as the most frequent category.
+    decimal : {".", ","} or None
+        The decimal sign of the table, if it is another than that of the table of the fit.
+    drift : Drift
+        Which columns have moved since the fit. Print it.
     """
 
     rows: int
@@ -69,6 +75,8 @@ class Scored:
     held_out: int = 0
     known_positive: int = 0
     known_negative: int = 0
+    decimal: str | None = None
+    drift: Drift = field(default_factory=lambda: Drift(0, checked=False))
 
 
 def score_file(
@@ -96,7 +104,8 @@ def score_file(
     top : int, default=None
         How many rows to write, those most likely to be positive first. None writes all rows in their order.
     decimal : {".", ","}, default=None
-        The decimal sign of numbers written as text. None means a point.
+        The decimal sign of numbers written as text. None means the one that they show, or else that of the table of the
+        fit. A CSV file gets the same sign.
     defuse : bool, default=False
         Whether a CSV file gets an apostrophe before every text and column name that begins with =, +, - or @ and is not
         a number. Spreadsheets run such cells as formulas.
@@ -117,24 +126,28 @@ def score_file(
     sums: Any = 0.0
     used_listed = 0
     new_levels: Counter[str] = Counter()
-    # If the source has semicolons or a byte order mark, so does the output: for the same spreadsheet.
-    separator = None if source.separator in (",", "\t") else source.separator
+    sign = model.decimal_sign(decimal, source.where)
+    numbers = [column.name for column in model.schema.columns if column.kind == "number"]
+    watch = DriftWatch(model.schema, model.seen)
     with (
         write_atomically(out, InvalidTable) as path,
-        TableWriter(path, separator=separator, marked=source.marked, defuse=defuse) as output,
+        TableWriter.like(path, source, defuse=defuse, decimal=sign.sign, numbers=numbers) as output,
     ):
         for batch in source.batches():
-            cells = normalise_decimals(batch, model.schema.names, decimal)
-            read = model.schema.read(cells, str(source.path), rows)
+            cells = sign.points(batch, model.schema.names)
+            if sign.sign is not None:
+                output.decimal = sign.sign
+            read = model.schema.read(cells, source.where, rows)
             matrix = model.schema.encode(read)
             new_levels.update(_new_levels(model, matrix))
-            used = _used_in_fit(model, batch, matrix, str(source.path))
-            known = model.label.read_table(batch, str(source.path), rows)
+            watch.add(matrix)
+            used = _used_in_fit(model, batch, matrix, source.where)
+            known = model.label.read_table(batch, source.where, rows)
             # Where numbers are too large, one error says so.
             with np.errstate(over="ignore", invalid="ignore"):
-                scores, held = model.score_read(batch, read, str(source.path))
-            _check_scores(scores, str(source.path), rows)
-            said = np.where(known, OPEN, model.verdicts(batch, read, str(source.path), rows))
+                scores, held = model.score_read(batch, read, source.where)
+            _check_scores(scores, source.where, rows)
+            said = np.where(known, OPEN, model.verdicts(batch, read, source.where, rows))
             sure = said != OPEN
             audited += np.array([(said == YES).sum(), (said == NO).sum()])
             scored = _with_scores(batch, scores)
@@ -151,26 +164,29 @@ def score_file(
                 sums, used_listed = sums + _add_up(facts[~known]), used_listed + int(facts[~known, _USED].sum())
             else:
                 # Rows with a verdict need no review.
-                best.add(scored, facts, ~known & ~sure, str(source.path))
+                best.add(scored, facts, ~known & ~sure, source.where)
             if progress:
                 progress(rows)
         if not rows:
-            raise InvalidTable(f"{source.path} has no rows.")
+            raise InvalidTable(f"{source.where} has no rows.")
         if best is not None:
-            output.write(_with_reasons(model, best.rows, decimal, str(source.path)))
+            output.write(_with_reasons(model, best.rows, sign, source.where))
             sums, used_listed = _add_up(best.facts), int(best.facts[:, _USED].sum())
+    drift = watch.result()
     return Scored(
         rows=rows,
         labelled=labelled,
         positives=positives,
         listed=rows if best is None else best.rows.num_rows,
-        promise=_promise(model, sums, used_listed),
+        promise=_promise(model, sums, used_listed, drift),
         fitted=fitted if _remembers(model, source.columns) else None,
         seconds=time.perf_counter() - start,
         new_levels=dict(new_levels),
         held_out=held_out,
         known_positive=int(audited[0]),
         known_negative=int(audited[1]),
+        decimal=sign.sign if sign.differs else None,
+        drift=drift,
     )
 
 
@@ -198,8 +214,10 @@ def _add_up(facts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([add_up(facts[:, 1], facts[:, 2:4]), facts[:, _SLOPES:].sum(axis=0)])
 
 
-def _promise(model: TableModel, sums: NDArray[np.float64], used: int) -> Promise:
+def _promise(model: TableModel, sums: NDArray[np.float64], used: int, drift: Drift) -> Promise:
     """What the rows that were added up promise; `used` of them have scores that are too certain."""
+    if drift.much:
+        return Promise.of(sums[:5], drift.reason)
     audit = getattr(model.estimator, "audit_", None)
     if audit is not None:
         # Its chances agree with verdicts on such rows.
@@ -216,12 +234,13 @@ def _remembers(model: TableModel, columns: list[str]) -> bool:
 
 def _check(model: TableModel, source: TableFile, out: Path, top: int | None, decimal: str | None) -> None:
     check_decimal(decimal)
-    model.schema.check(source.columns, str(source.path))
+    model.schema.check(source.columns, source.where)
     if top is not None and isinstance(model.estimator, Naive):
         raise InvalidOption(NO_LIST)
     taken = [name for name in (*ADDED, *([] if top is None else [_WHY])) if name in source.columns]
     if taken:
-        raise InvalidTable(f"{source.path} already has a column {taken[0]!r}, which scoring would add. Rename it.")
+        raise InvalidTable(f"{source.where} already has a column {taken[0]!r}, which scoring would add. Rename it.")
+    check_output(out, len(source.columns) + len(ADDED), 0 if top is None else top)
     if os.path.exists(out) and out.samefile(source.path):
         raise InvalidTable(f"{out} is the table itself, which is not overwritten. Choose another file.")
 
@@ -253,9 +272,9 @@ def _new_levels(model: TableModel, matrix: NDArray[np.float64]) -> dict[str, int
     return {name: count for name, count in counts.items() if count}
 
 
-def _with_reasons(model: TableModel, rows: Any, decimal: str | None, where: str) -> Any:
+def _with_reasons(model: TableModel, rows: Any, sign: DecimalSign, where: str) -> Any:
     """The rows of a list with the column that says why they are in it."""
-    cells = normalise_decimals(rows, model.schema.names, decimal)
+    cells = sign.points(rows, model.schema.names)
     matrix = model.schema.encode(model.schema.read(cells, where))
     words = [str(each) for each in model_reasons(model, rows, matrix)]
     return rows.append_column(_WHY, need_arrow().array(words, need_arrow().string()))

@@ -17,7 +17,7 @@ from scipy.special import chdtrc
 
 from propense.tables.groups import LEAST, Group, Grouping
 
-__all__ = ["Comparison", "GroupShare", "compare_groups"]
+__all__ = ["GroupComparison", "GroupShare", "compare_groups"]
 
 # Columns are called different by mistake in at most one fit of twenty: the level, for all columns together.
 _LEVEL = 0.05
@@ -53,7 +53,7 @@ class GroupShare:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GroupComparison:
     """The groups of a column, compared.
 
     Attributes
@@ -89,7 +89,7 @@ class Comparison:
         return max((each for each in self.groups if each.known), key=lambda each: each.ratio)
 
 
-def compare_groups(groupings: Sequence[Grouping]) -> list[Comparison]:
+def compare_groups(groupings: Sequence[Grouping]) -> list[GroupComparison]:
     """Compare the groups of every column; columns whose groups differ come first, those that differ most in front.
 
     Parameters
@@ -99,7 +99,7 @@ def compare_groups(groupings: Sequence[Grouping]) -> list[Comparison]:
 
     Returns
     -------
-    list of Comparison
+    list of GroupComparison
         In a column whose groups do not differ beyond chance, every ratio is 1: the overall share is the best guess.
     """
     tested = sum(_testable(grouping) for grouping in groupings)
@@ -115,7 +115,7 @@ def _testable(grouping: Grouping) -> bool:
     return len(_large(grouping)) > 1
 
 
-def _spread(found: Comparison) -> float:
+def _spread(found: GroupComparison) -> float:
     """How far the groups differ; 0 where they do not beyond chance."""
     return math.log(found.highest.ratio / max(found.lowest.ratio, 1e-9)) if found.differs else 0.0
 
@@ -162,11 +162,11 @@ class _Level:
         return drawn, np.minimum(raw - far, drawn), np.maximum(raw + far, drawn)
 
 
-def _compare(grouping: Grouping, tested: int) -> Comparison:
+def _compare(grouping: Grouping, tested: int) -> GroupComparison:
     large = _large(grouping)
     ranged = all(group.low is not None and group.high is not None for group in grouping.groups)
     if len(large) < 2:
-        return Comparison(grouping.column, tuple(GroupShare(group) for group in grouping.groups), math.nan, ranged)
+        return GroupComparison(grouping.column, tuple(GroupShare(group) for group in grouping.groups), math.nan, ranged)
     labelled = np.array([group.labelled for group in large], dtype=np.float64)
     counts = [[group.positives for group in large]]
     if ranged:
@@ -176,7 +176,7 @@ def _compare(grouping: Grouping, tested: int) -> Comparison:
     p_value = min(tested * max(level.p_value for level in levels), 1.0)
     shares = dict(zip(large, _shares(levels, large, p_value < _LEVEL), strict=True))
     groups = tuple(shares.get(group, GroupShare(group)) for group in grouping.groups)
-    return Comparison(grouping.column, groups, p_value, ranged)
+    return GroupComparison(grouping.column, groups, p_value, ranged)
 
 
 def _shares(levels: list[_Level], groups: list[Group], differs: bool) -> list[GroupShare]:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._inputs.label_words import PAIRS
 from propense.errors import InvalidOption, InvalidTable
-from propense.tables.labels import PAIRS
+from propense.tables.label_columns import LabelColumns
+from propense.tables.labels import Label
 
 __all__ = ["NO", "OPEN", "UNSURE", "YES", "read_words", "said"]
 
@@ -29,11 +31,17 @@ _UNSURE = {
     *("don't know", "dont know", "do not know", "unsicher", "unklar", "unbekannt", "vielleicht", "weiß nicht"),
     *("weiss nicht", "incertain", "inconnu", "peut-être", "peut-etre", "ne sait pas", "desconocido", "no sé", "no se"),
 }
+# Words that say that a row has no label, and nothing of what it is.
+_NOT_VERDICTS = {other for _, other in PAIRS if len(other) > 5}
 _SHOWN, _LONGEST = 6, 30
 
 
 def read_words(
-    cells: Sequence[str], where: str, positive: str | None = None, negative: str | None = None
+    cells: Sequence[str],
+    where: str,
+    positive: str | None = None,
+    negative: str | None = None,
+    label: Label | LabelColumns | None = None,
 ) -> NDArray[np.int8]:
     """The verdict of each cell: YES, NO, OPEN if it is empty, or UNSURE.
 
@@ -45,11 +53,13 @@ def read_words(
     positive, negative : str, default=None
         The words for a positive and for a negative row, if they are not clear. The negative word may be empty: then a
         row without a verdict is negative.
+    label : Label or LabelColumns, default=None
+        The label of the model, whose words are understood too.
     """
     if positive is not None and negative is not None and _plain(positive) == _plain(negative):
         raise InvalidOption(f"positive={positive!r} and negative={negative!r} are the same word. Give two.")
     words = [_plain(cell) for cell in cells]
-    answers = _answers(set(words), positive, negative)
+    answers = _of_label(label, positive, negative) | _answers(set(words), positive, negative)
     unknown = sorted({word for word in words if word not in answers})
     if unknown:
         shown = ", ".join(repr(word[:_LONGEST]) for word in unknown[:_SHOWN])
@@ -100,6 +110,21 @@ def _plain(cell: str) -> str:
     head, point, tail = word.partition("." if "." in word else ",")
     whole = head.lstrip("+-").isdigit() and point and tail and not tail.strip("0")
     return head if whole else word
+
+
+def _of_label(label: Label | LabelColumns | None, positive: str | None, negative: str | None) -> dict[str, int]:
+    """What the words of the label mean as verdicts, if they mean nothing else and none was given.
+
+    The word of unlabelled rows does if it is not about labels: ok, but not unlabelled.
+    """
+    found: dict[str, int] = {}
+    for each in () if label is None else label.labels if isinstance(label, LabelColumns) else (label,):
+        if positive is None:
+            found[_plain(each.positive)] = YES
+        if negative is None and each.negative is not None:
+            found.setdefault(_plain(each.negative), NO)
+    known = _POSITIVE | _NEGATIVE | _EMPTY | _UNSURE | _NOT_VERDICTS
+    return {word: answer for word, answer in found.items() if word not in known}
 
 
 def _answers(words: set[str], positive: str | None, negative: str | None) -> dict[str, int]:

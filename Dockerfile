@@ -1,0 +1,18 @@
+# The command line and the local page of propense, without a compiler and without root.
+#   docker build --tag propense .
+#   docker run --rm --volume "$PWD:/data" propense fit patients.csv --label reported
+FROM python:3.13-slim AS build
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
+COPY src src
+RUN python -m venv /opt/propense \
+ && /opt/propense/bin/pip install --no-cache-dir '.[cli,report]'
+
+FROM python:3.13-slim
+COPY --from=build /opt/propense /opt/propense
+RUN useradd --create-home --uid 1000 analyst
+USER analyst
+WORKDIR /data
+ENV PATH="/opt/propense/bin:$PATH" MPLCONFIGDIR=/tmp
+ENTRYPOINT ["propense"]
+CMD ["--help"]

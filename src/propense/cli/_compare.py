@@ -1,0 +1,277 @@
+"""`propense compare`: what several methods say of one table."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from propense._files import write_atomically
+from propense.cli._completion import complete_columns, complete_methods
+from propense.cli._config import Config, configuration
+from propense.cli._flags import with_flags
+from propense.cli._json import Json, print_json
+from propense.cli._methods import find_method
+from propense.cli._options import Decimal, Table, split_names
+from propense.cli._outputs import keep_apart
+from propense.cli._printing import harmless, say
+from propense.cli._prior import read_prior
+from propense.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from propense.tables import Comparison
+
+__all__ = ["compare"]
+
+_FIGURES = (".svg", ".png", ".pdf")
+
+
+def compare(
+    context: typer.Context,
+    table: Table,
+    label: Annotated[
+        str,
+        typer.Option(
+            "--label",
+            help="The column that shows which rows are labelled: 1/0, yes/empty, …",
+            autocompletion=complete_columns,
+        ),
+    ],
+    positive: Annotated[
+        str | None, typer.Option("--positive", help="The value that means labelled, if that is not clear.")
+    ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            help="The column that names the rows. It is not used as a feature.",
+            autocompletion=complete_columns,
+        ),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--methods",
+            help="The methods to compare: A,B. Names listed by propense methods, pu-linear (pu with linear learners), "
+            "or import paths of your own classes. Default: pu,pu-linear,sar-em,joint-mle,pglin,tm,jerm,naive.",
+            autocompletion=complete_methods,
+        ),
+    ] = None,
+    class_features: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class-features",
+            help="The columns that being positive depends on: A,B, for methods that can use that. Default: all "
+            "columns.",
+            autocompletion=complete_columns,
+        ),
+    ] = None,
+    propensity_features: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--propensity-features",
+            help="The columns that the chance of a label depends on: A,B, for methods that can use that. Default: all "
+            "columns.",
+            autocompletion=complete_columns,
+        ),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            "--prior", help="The share of rows that are positive, if you know it, for methods that can use it: 0.15."
+        ),
+    ] = None,
+    prior_groups: Annotated[
+        str | None,
+        typer.Option(
+            "--prior-groups",
+            help="The column that shows the groups of --prior, such as sex.",
+            autocompletion=complete_columns,
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", help="Columns to leave out: A,B. May be repeated.", autocompletion=complete_columns),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--categorical",
+            help="Columns whose numbers are names, such as postcodes: A,B. May be repeated.",
+            autocompletion=complete_columns,
+        ),
+    ] = None,
+    decision: Annotated[
+        str,
+        typer.Option(
+            "--decision", help="Predict positive above the share of positives (balanced) or above ½ (posterior)."
+        ),
+    ] = "balanced",
+    decimal: Decimal = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="The length of the lists that are compared.")] = 100,
+    rows: Annotated[
+        int, typer.Option("--rows", min=1, help="Of more rows than this, so many are drawn at random and compared.")
+    ] = 50_000,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", help="How many methods are fitted at the same time; -1: one for each processor."),
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Draw the comparison to this file (SVG, PNG or PDF).")
+    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a page to this file (HTML).")] = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Fit several methods to a table, and say where they agree on the positives and on the rows to review."""
+    from propense.tables import FitOptions, TableFile, compare_table
+    from propense.tables.configuration import write_toml
+
+    source = TableFile(table)
+    keep_apart([table, *([] if config is None else [config])], {"--figure": figure, "--report": report})
+    if figure is not None and figure.suffix.lower() not in _FIGURES:
+        raise InvalidOption(f"--figure {figure}: the name must end in {', '.join(_FIGURES)}.")
+    if report is not None or figure is not None:
+        from propense.report import check_extra
+
+        check_extra()
+    named = None if methods is None else [name.strip() for text in methods for name in text.split(",")]
+    for name in named or []:
+        # Classes of the user's own are looked for in this folder too.
+        if "." in name:
+            find_method(name)
+    options = FitOptions(
+        label=label,
+        positive=positive,
+        id=id,
+        drop=split_names("--drop", drop, source.columns) or [],
+        categorical=split_names("--categorical", categorical, source.columns) or [],
+        decision=decision,
+        class_features=split_names("--class-features", class_features, source.columns),
+        propensity_features=split_names("--propensity-features", propensity_features, source.columns),
+        prior=read_prior(prior),
+        prior_groups=prior_groups,
+        decimal=decimal,
+    )
+    with _progress() as progress:
+        found = compare_table(
+            source.read(),
+            options,
+            methods=named,
+            top=top,
+            max_rows=rows,
+            jobs=jobs,
+            where=str(table),
+            progress=progress,
+        )
+    toml = write_toml("compare", configuration(context))
+    _write(found, table.name, figure, report, toml)
+    if json:
+        facts = _as_result(found, table.name)
+        print_json("compare", {**facts, "files": {"figure": figure, "report": report}, "configuration": toml})
+    else:
+        _show(found, table, figure, report)
+    if not found.answered:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """What `compare_table` calls; None if standard error is not a terminal."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from propense.cli._console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("Reading the table")
+
+        def show(name: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{done} of {total} methods are fitted, the last one {harmless(name)}")
+
+        yield show
+
+
+def _write(found: "Comparison", name: str, figure: Path | None, report: Path | None, toml: str) -> None:
+    if report is not None:
+        from propense.report import gather_comparison, render
+
+        render(gather_comparison(found, f"{name}: methods compared", toml)).write(report)
+    if figure is not None:
+        from matplotlib import pyplot
+
+        from propense.plots import ComparisonDisplay
+
+        with write_atomically(figure, InvalidOption) as path, warnings.catch_warnings():
+            # Matplotlib warns of letters that the font lacks; the figure is readable all the same.
+            warnings.simplefilter("ignore", UserWarning)
+            drawn = ComparisonDisplay(found).plot().ax_.figure
+            drawn.savefig(path, dpi=200)
+            pyplot.close(drawn)
+
+
+def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | None) -> None:
+    from rich.table import Table as Shown
+
+    from propense.cli._console import Console
+
+    say(f"{table.name}: {found.rows_of_table:,} rows.")
+    # A terminal has room for these; the page and --json have all.
+    wanted = ["method", "positive rows", "range", f"first {found.top:,} shared", "same prediction", "doubts"]
+    sheet, shown = found.summary(), Shown(title="What each method says")
+    places = [sheet.head.index(name) for name in wanted]
+    for column in wanted:
+        left = column in ("method", "doubts")
+        shown.add_column(
+            column, justify="left" if left else "right", no_wrap=column == "positive rows", overflow="fold"
+        )
+    for line, each in zip(sheet.lines, found.results, strict=True):
+        cells = [line[place] for place in places]
+        shown.add_row(*cells[:-1], "no answer, see below" if each.failure else cells[-1])
+    Console().print(shown)
+    say(*(with_flags(line) for line in str(found).splitlines()))
+    say(*(f"Wrote the {what} {path}." for what, path in (("figure", figure), ("report", report)) if path is not None))
+
+
+def _as_result(found: "Comparison", table: str) -> dict[str, Any]:
+    """The comparison in plain values."""
+    results = []
+    for place, each in enumerate(found.results):
+        results.append(
+            {
+                "name": each.name,
+                "positives": {"estimate": each.share * found.rows, "low": each.low * found.rows}
+                | {"high": each.high * found.rows},
+                "share": {"estimate": each.share, "low": each.low, "high": each.high},
+                "label_frequency": each.label_frequency,
+                "predicted_positive": None if each.failure else each.predicted,
+                "list_shared": found.with_others(found.overlap, place),
+                "same_prediction": found.with_others(found.agreement, place),
+                "rank_correlation": found.with_others(found.correlation, place),
+                "doubts": each.doubts,
+                "notes": each.notes,
+                "ignored": each.ignored,
+                "assumes": each.assumes,
+                "seconds": each.seconds,
+                "failure": each.failure or None,
+            }
+        )
+    return {
+        "table": table,
+        "rows": found.rows,
+        "rows_of_table": found.rows_of_table,
+        "labelled": found.labelled,
+        "top": found.top,
+        "methods": results,
+        "overlap": found.overlap,
+        "agreement": found.agreement,
+        "correlation": found.correlation,
+        "on_all_lists": len(found.on_all),
+        "words": str(found).splitlines(),
+    }

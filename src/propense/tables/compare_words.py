@@ -1,0 +1,193 @@
+"""What a comparison of methods means, in plain words."""
+
+import itertools
+import math
+import re
+
+from propense.tables.compare import Comparison, MethodResult
+
+__all__ = ["describe_comparison"]
+
+# Rows to have checked, and what a 95 % interval of a share takes.
+_SIZE, _Z = 200, 1.96
+# Two lists that share at least this much are nearly the same.
+_SAME_LIST = 0.8
+
+# Options in words.
+_OPTIONS = {
+    "class_features": "the columns named for being positive",
+    "propensity_features": "the columns named for labelling",
+    "prior": "the known share of positives",
+    "prior_groups": "its groups",
+}
+
+
+def describe_comparison(found: Comparison) -> list[str]:
+    """Sentences: how many positives, where methods agree and where not, their lists, doubts, and what to do."""
+    lines = _about(found)
+    sure = [each for each in found.answered if not each.doubts]
+    if not found.answered:
+        return [*lines, "No method gave an estimate of the number of positives.", *_failures(found)]
+    lines += _shares(found, sure or found.answered)
+    lines += _ranges(found)
+    lines += _lists(found)
+    lines += _doubts(found)
+    lines += [
+        f"{each.name} cannot use {_listed([_OPTIONS.get(name, name) for name in each.ignored])}: it leaves that out."
+        for each in found.answered
+        if each.ignored
+    ]
+    return [*lines, *_failures(found)]
+
+
+def _about(found: Comparison) -> list[str]:
+    share = found.labelled / found.rows
+    lines = [
+        f"{found.labelled:,} of {found.rows:,} rows are labelled ({share:.1%}), so at least as many are positive. The "
+        "naive method stops there: it counts every unlabelled row as negative."
+        if any(each.baseline for each in found.results)
+        else f"{found.labelled:,} of {found.rows:,} rows are labelled ({share:.1%}), so at least as many are positive."
+    ]
+    if found.rows < found.rows_of_table:
+        lines[0] = (
+            f"The methods were compared on {found.rows:,} rows drawn at random from the {found.rows_of_table:,} of the "
+            f"table. {lines[0]}"
+        )
+    return lines
+
+
+def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
+    """Whether the estimates agree, more closely than a check of some rows could tell; and if not, what they rest on."""
+    ordered = sorted(counted, key=lambda each: each.share)
+    low, high = ordered[0].share, ordered[-1].share
+    unsure = "" if not any(each.doubts for each in found.answered) else " that do not doubt their own fit"
+    if all(each.doubts for each in counted):
+        unsure = ", all of which doubt their own fit,"
+    if len(ordered) == 1:
+        only = ordered[0]
+        return [f"{only.name} is the only method{unsure.rstrip(',')} with an estimate: {only.share:.0%} are positive."]
+    half = _half_width(found, (low + high) / 2)
+    if high - low <= 2.0 * half:
+        return [
+            f"The {len(ordered)} methods{unsure} agree: {_between(low, high)} of the rows are positive. They differ by "
+            f"less than a check of {_size(found)} rows could tell. Agreement is not proof: an assumption that they "
+            "share may be wrong."
+        ]
+    below, above = _split(ordered)
+    return [
+        f"The {len(ordered)} methods{unsure} do not agree: they say that {_between(low, high)} of the rows are "
+        "positive. The labels alone do not show who is right: the same labels fit few positives that are often "
+        "labelled and many that are rarely labelled, and each method decides by an assumption of its own.",
+        f"Fewer positives: {_sides(below)}. More positives: {_sides(above)}. What they assume:",
+        *_assumptions(ordered),
+        f"Choose by what you know of the labelling, or have {_size(found)} unlabelled rows checked that are drawn at "
+        f"random (propense audit): the share is then known to about ±{max(100 * half, 1):.0f} points, whatever a "
+        "method assumes.",
+    ]
+
+
+def _ranges(found: Comparison) -> list[str]:
+    """Which estimates lie in the range of a method that gives one."""
+    lines = []
+    for each in found.answered:
+        others = [other for other in found.answered if other is not each]
+        if not each.has_range or not others:
+            continue
+        outside = [other.name for other in others if not each.low <= other.share <= each.high]
+        words = f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, holds the estimates of"
+        if not outside:
+            lines.append(f"{words} all other methods.")
+        elif len(outside) < len(others):
+            lines.append(f"{words} all other methods but {_listed(outside)}.")
+        else:
+            lines.append(f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, holds no other estimate.")
+    without = [each.name for each in found.answered if math.isnan(each.low)]
+    if without:
+        s = "s" if len(without) == 1 else ""
+        lines.append(f"{_listed(without)} give{s} no range: the estimate rests on the assumptions being right.")
+    return lines
+
+
+def _lists(found: Comparison) -> list[str]:
+    kept = [place for place, each in enumerate(found.results) if not math.isnan(found.overlap[place, place])]
+    if len(kept) < 2:
+        return []
+    shared = {place: found.with_others(found.overlap, place) for place in kept}
+    mean, odd = sum(shared.values()) / len(kept), min(kept, key=lambda place: shared[place])
+    count, lists = len(found.on_all), "both" if len(kept) == 2 else f"all {len(kept)}"
+    advice = "Which rows to review depends on the assumptions."
+    if min(shared.values()) >= _SAME_LIST:
+        advice = "The lists are nearly the same: which rows to review hardly depends on the assumptions."
+    elif count:
+        advice = "Review the rows that are on every list first: they do not depend on one assumption."
+    lines = [
+        f"{count:,} of the first {found.top:,} rows to review {'is' if count == 1 else 'are'} on {lists} lists; two "
+        f"lists share {mean:.0%} on average. {advice}"
+    ]
+    if shared[odd] < min(_SAME_LIST, mean - 0.1):
+        lines.append(
+            f"The list of {found.results[odd].name} differs most: it shares {shared[odd]:.0%} with the others."
+        )
+    return lines
+
+
+def _doubts(found: Comparison) -> list[str]:
+    return [
+        " ".join(
+            [
+                f"{each.name} says {each.share:.0%}, and doubts its own fit.",
+                *(_first(doubt.message) for doubt in each.doubts),
+            ]
+        )
+        for each in found.answered
+        if each.doubts
+    ]
+
+
+def _first(message: str) -> str:
+    """What is wrong, without the numbers that show it and what to do: a fit of this method says those."""
+    first = re.split(r"[:.] ", message)[0].rstrip(".")
+    # Without names of Python, such as (prior_).
+    return re.sub(r" \(\w+_\)", "", first) + "."
+
+
+def _failures(found: Comparison) -> list[str]:
+    return [f"{each.name} gave no estimate: {each.failure}" for each in found.results if each.failure]
+
+
+def _split(ordered: list[MethodResult]) -> tuple[list[MethodResult], list[MethodResult]]:
+    """Estimates in ascending order, split where the gap is widest."""
+    gaps = [after.share - before.share for before, after in itertools.pairwise(ordered)]
+    place = gaps.index(max(gaps)) + 1
+    return ordered[:place], ordered[place:]
+
+
+def _sides(side: list[MethodResult]) -> str:
+    return _listed([f"{each.name} ({each.share:.0%})" for each in side])
+
+
+def _assumptions(ordered: list[MethodResult]) -> list[str]:
+    """What each method assumes, those that assume the same on one line."""
+    said: dict[str, list[str]] = {}
+    for each in ordered:
+        said.setdefault(" ".join(each.assumes) or "What it assumes is not said.", []).append(each.name)
+    return [f"- {', '.join(names)}: {sentences}" for sentences, names in said.items()]
+
+
+def _size(found: Comparison) -> int:
+    return min(_SIZE, found.rows - found.labelled)
+
+
+def _half_width(found: Comparison, share: float) -> float:
+    """How far an audit of some unlabelled rows would be off at most, 95 times in a hundred."""
+    rest, size = found.rows - found.labelled, _size(found)
+    hidden = min(max((share * found.rows - found.labelled) / rest, 0.0), 1.0)
+    return _Z * rest / found.rows * math.sqrt(hidden * (1.0 - hidden) / size)
+
+
+def _between(low: float, high: float) -> str:
+    return f"about {low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,139 @@
+"""--json: one object on standard output for every command, and one for every error."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+from typer.main import get_command
+
+from clinic import make_clinic
+from command import call
+from propense.cli._app import app
+from propense.cli._json import plain
+from propense.tables import TableFile, fit_table, list_rows
+
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
+FIT = ("--label", "reported", "--id", "patient", "--learners", "linear")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("json")
+    csv.write_csv(make_clinic()[0], folder / "t.csv")
+    return folder
+
+
+def read(ended):
+    """The only line of standard output, without NaN and without what acts on a terminal."""
+    assert ended.stdout.isascii()
+    assert ended.stdout.count("\n") == 1
+    return json.loads(ended.stdout, parse_constant=lambda name: pytest.fail(name))
+
+
+def commands(command, path=()):
+    for name, each in getattr(command, "commands", {}).items():
+        yield from commands(each, (*path, name))
+    if not hasattr(command, "commands"):
+        yield path, command
+
+
+def test_every_command_has_the_option():
+    assert [
+        path for path, each in commands(get_command(app)) if "--json" not in [o for p in each.params for o in p.opts]
+    ] == []
+
+
+def test_a_fit_is_one_object_with_what_the_words_say(folder):
+    wanted = "--list", "list.csv", "--model", "m.propense", "--report", "r.html"
+    ended = call("fit", "t.csv", *FIT, *wanted, "--json", cwd=folder)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    found = read(ended)
+    truth = fit_table(TableFile(folder / "t.csv").read(), "reported", id="patient", learners="linear")
+    assert found["command"] == "fit"
+    assert found["rows"] == 600
+    assert found["share"]["estimate"] == pytest.approx(truth.estimator.prior_)
+    assert (found["share"]["low"], found["share"]["high"]) == pytest.approx(truth.prior_range)
+    assert found["hidden"]["low"] < found["hidden"]["estimate"] < found["hidden"]["high"]
+    assert found["label_frequency"]["estimate"] == pytest.approx(truth.estimator.label_frequency_)
+    assert found["doubts"] == [vars(doubt) for doubt in truth.estimator.doubts_]
+    assert found["list"]["promise"]["words"] == str(list_rows(truth, 50).promise)
+    assert found["list"]["promise"]["expected"] is None
+    assert found["files"] == {"list": "list.csv", "model": "m.propense", "report": "r.html"}
+    assert {each["name"]: each["kind"] for each in found["columns"]}["smoker"] == "truth"
+    assert (folder / "m.propense").exists()
+
+
+def test_a_method_without_a_range_has_null(folder):
+    found = read(call("fit", "t.csv", *FIT[:4], "--method", "pglin", "--no-scar-test", "--json", cwd=folder))
+    assert found["share"]["low"] is None
+    assert found["scar_test"] is None
+
+
+def test_scores_audits_and_models_are_objects(folder):
+    call("fit", "t.csv", *FIT, "--model", "n.propense", "--no-scar-test", cwd=folder)
+    scored = read(call("score", "t.csv", "--model", "n.propense", "--out", "s.csv", "--top", 20, "--json", cwd=folder))
+    assert (scored["rows"], scored["files"]) == (600, {"out": "s.csv"})
+    assert TableFile(folder / "s.csv").read().num_rows == 20
+    drawn = read(
+        call("audit", "draw", "t.csv", "--model", "n.propense", "--out", "d.csv", "--size", 30, "--json", cwd=folder)
+    )
+    assert (drawn["rows"], drawn["files"]) == (30, {"out": "d.csv"})
+    shown = read(call("inspect", "n.propense", "--json", cwd=folder))
+    assert shown["label"] == "reported = yes"
+    assert shown["prior"]["low"] < shown["prior"]["estimate"] < shown["prior"]["high"]
+    assert shown["audit"] is None
+    bound = read(call("bounds", "t.csv", "--model", "n.propense", "--propensity", "0.2", "--json", cwd=folder))
+    assert bound["command"] == "bounds"
+
+
+def test_lists_are_objects(folder):
+    methods = read(call("methods", "--json"))["methods"]
+    assert {"pu", "jerm", "naive"} <= {each["name"] for each in methods}
+    assert all(each["assumes"] for each in methods)
+    (one,) = read(call("methods", "jerm", "--json"))["methods"]
+    assert one["class"] == "JERM"
+    sets = read(call("datasets", "list", "--json", PROPENSE_DATA=str(folder)))
+    assert "wdbc" in {each["name"] for each in sets["datasets"]}
+    assert read(call("datasets", "describe", "wdbc", "--json"))["n"] == 569
+    assert {each["name"] for each in read(call("datasets", "describe", "nhanes", "--json"))["tasks"]}
+
+
+def test_an_error_is_an_object_and_a_line(folder):
+    ended = call("fit", "t.csv", "--label", "reportd", "--json", cwd=folder)
+    assert ended.returncode == 2
+    error = read(ended)["error"]
+    assert error["kind"] == "InvalidTable"
+    assert "has no column 'reportd'" in error["message"]
+    assert ended.stderr == f"Error: {error['message']}\n"
+
+
+def test_a_usage_error_is_an_object_too(folder):
+    for asked in (["fit", "--json"], ["fit", "t.csv", "--labell", "x", "--json"], ["methods", "--json", "--nothing"]):
+        ended = call(*asked, cwd=folder)
+        assert ended.returncode == 2
+        assert read(ended)["error"]["kind"] == "UsageError"
+        assert ended.stderr
+
+
+def test_names_that_act_on_a_terminal_are_escaped(tmp_path):
+    table = make_clinic()[0]
+    hostile = table.rename_columns([f"\x1b[31m\x9b{name}" if name == "age" else name for name in table.column_names])
+    csv.write_csv(hostile, tmp_path / "t.csv")
+    found = read(call("fit", "t.csv", *FIT, "--no-scar-test", "--json", cwd=tmp_path))
+    assert "\x1b[31m\x9bage" in [each["name"] for each in found["columns"]]
+
+
+def test_what_json_lacks_becomes_what_it_has():
+    import numpy as np
+
+    found = plain(
+        {1: float("nan"), "a": np.array([1.0, np.inf]), "b": (np.int64(3), np.bool_(True)), "c": pa.scalar(1)}
+    )
+    assert found == {"1": None, "a": [1.0, None], "b": [3, True], "c": "1"}
+
+
+def test_without_the_option_nothing_is_json(folder):
+    assert call("methods").stdout.startswith(("┏", "+"))
+    assert not call("fit", "t.csv", "--label", "reportd", cwd=folder).stdout

@@ -1,0 +1,194 @@
+"""Several methods on one table: their answers are those of separate fits, and the words follow from them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import spearmanr
+
+from propense.errors import InvalidOption
+from propense.estimators import BasePUClassifier
+from propense.tables import FitOptions, compare_table, fit_table, list_rows
+from propense.tables.compare import Comparison, MethodResult
+
+QUICK = ("pu-linear", "pglin", "sar-em", "naive")
+
+
+@pytest.fixture(scope="module")
+def found(clinic):
+    return compare_table(clinic, "reported", id="patient", methods=QUICK, top=50)
+
+
+def test_each_method_says_what_a_fit_of_its_own_says(clinic, found):
+    fits = {
+        "pu-linear": fit_table(clinic, "reported", id="patient", learners="linear", scar_test=False),
+        "pglin": fit_table(clinic, "reported", id="patient", method="pglin", scar_test=False),
+        "sar-em": fit_table(clinic, "reported", id="patient", method="sar-em", scar_test=False),
+    }
+    for result in found.results:
+        if result.baseline:
+            assert result.share == pytest.approx(found.labelled / found.rows)
+            continue
+        one = fits[result.name]
+        assert result.share == one.estimator.prior_
+        assert result.predicted == one.counts.positive
+        assert result.doubts == one.estimator.doubts_
+        if one.prior_range is None:
+            assert not result.has_range
+        else:
+            assert (result.low, result.high) == pytest.approx(one.prior_range)
+    first, second = fits["pu-linear"], fits["pglin"]
+    shared = set(list_rows(first, 50).rows) & set(list_rows(second, 50).rows)
+    assert found.overlap[0, 1] == found.overlap[1, 0] == len(shared) / 50
+    assert found.agreement[0, 1] == np.mean(first.positive == second.positive)
+    rest = ~first.labelled
+    ranks = spearmanr(first.scores.hidden[rest], second.scores.hidden[rest]).statistic
+    assert found.correlation[0, 1] == pytest.approx(ranks)
+
+
+def test_the_rows_on_all_lists_are_in_the_list_of_each_method(clinic, found):
+    for method in ("pglin", "sar-em"):
+        listed = list_rows(fit_table(clinic, "reported", id="patient", method=method, scar_test=False), 50).rows
+        assert set(found.on_all) <= set(listed)
+    assert len(found.on_all) <= 50 * found.overlap[:3, :3].min()
+
+
+def test_a_method_that_fails_or_does_not_apply_is_a_line_with_its_reason(clinic):
+    class Broken(BasePUClassifier):
+        def _fit(self, sample):
+            raise RuntimeError("no luck today")
+
+    import sys
+    import types
+
+    module = types.ModuleType("broken_methods")
+    Broken.__module__, Broken.__qualname__, module.Broken = "broken_methods", "Broken", Broken
+    sys.modules["broken_methods"] = module
+    try:
+        found = compare_table(clinic, "reported", id="patient", methods=["pglin", "oracle", "broken_methods.Broken"])
+    finally:
+        del sys.modules["broken_methods"]
+    assert [bool(each.failure) for each in found.results] == [False, True, True]
+    assert found.results[2].failure == "RuntimeError: no luck today"
+    assert "oracle gave no estimate: The method oracle needs the true class of every row" in str(found)
+    assert "no luck today" in found._repr_html_()
+
+
+def test_options_that_a_method_cannot_use_are_left_out_and_said(clinic):
+    asked = {"propensity_features": ["sex"], "methods": ["pu-linear", "pglin"]}
+    found = compare_table(clinic, "reported", id="patient", **asked)
+    named = fit_table(clinic, "reported", id="patient", learners="linear", propensity_features=["sex"], scar_test=False)
+    assert found.results[0].share == named.estimator.prior_
+    assert found.results[0].assumes == ("The chance of a label depends only on sex.",)
+    assert [each.ignored for each in found.results] == [(), ("propensity_features",)]
+    assert "pglin cannot use the columns named for labelling: it leaves that out." in str(found)
+
+
+def test_shares_by_group_go_to_methods_that_find_the_groups(clinic):
+    prior = {"f": 0.5, "m": 0.45}
+    found = compare_table(
+        clinic, "reported", id="patient", prior=prior, prior_groups="sex", methods=["pu-linear", "jerm"]
+    )
+    assert found.results[0].share == pytest.approx(0.5 * 0.55 + 0.45 * 0.45, abs=0.02)
+    assert set(found.results[1].ignored) == {"prior", "prior_groups"}
+
+
+def test_the_table_is_prepared_once(clinic, monkeypatch):
+    from propense.tables import compare
+
+    calls, real = [], compare.prepare_table
+    monkeypatch.setattr(compare, "prepare_table", lambda *given: calls.append(1) or real(*given))
+    compare_table(clinic, "reported", id="patient", methods=["pglin", "pu-linear"])
+    assert calls == [1]
+
+
+@pytest.mark.slow
+def test_progress_and_jobs_change_nothing(clinic, found):
+    seen = []
+    other = compare_table(
+        clinic,
+        FitOptions("reported", id="patient", method="jerm"),
+        methods=QUICK,
+        top=50,
+        jobs=2,
+        progress=lambda name, done, total: seen.append((name, done, total)),
+    )
+    assert {name for name, _, _ in seen} == set(QUICK)
+    assert [done for _, done, _ in seen] == [1, 2, 3, 4]
+    assert str(other) == str(found)
+
+
+def test_large_tables_are_sampled_and_that_is_said(clinic):
+    found = compare_table(clinic, "reported", id="patient", methods=["pglin"], max_rows=400)
+    assert (found.rows, found.rows_of_table) == (400, 600)
+    assert "compared on 400 rows drawn at random from the 600 of the table" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"methods": ["pglin", "jermm"]}, "There is no method 'jermm'"),
+        ({"methods": []}, "names no method"),
+        ({"jobs": 0}, "jobs=0"),
+        ({"top": 0}, "top=0"),
+    ],
+)
+def test_wrong_options_are_one_error_before_any_work(clinic, options, words):
+    with pytest.raises(InvalidOption, match=words):
+        compare_table(clinic, "reported", id="patient", **options)
+
+
+def test_several_label_columns_are_refused(clinic):
+    with pytest.raises(InvalidOption, match="takes one label column"):
+        compare_table(clinic, ["reported", "smoker"], id="patient")
+
+
+def comparison(*shares, doubts=(), ranges=()):
+    """A comparison of made-up answers, on 1,000 rows of which 100 are labelled."""
+    results = tuple(MethodResult(f"m{i}", share, assumes=(f"Assumption {i}.",)) for i, share in enumerate(shares))
+    results = tuple(
+        replace(each, doubts=doubts if i == len(shares) - 1 else (), **dict(zip(("low", "high"), ranges, strict=False)))
+        if i in (0, len(shares) - 1)
+        else each
+        for i, each in enumerate(results)
+    )
+    size = len(shares)
+    one = np.ones((size, size))
+    return Comparison(results, 1000, 100, 1000, 50, one, one, one, np.arange(50))
+
+
+def test_close_estimates_agree_and_far_ones_ask_for_an_audit():
+    close, far = str(comparison(0.30, 0.31, 0.33)), str(comparison(0.14, 0.16, 0.35))
+    assert "The 3 methods agree: 30% to 33% of the rows are positive." in close
+    assert "Agreement is not proof" in close
+    assert "audit" not in close
+    assert "do not agree: they say that 14% to 35% of the rows are positive" in far
+    assert "Fewer positives: m0 (14%) and m1 (16%). More positives: m2 (35%)." in far
+    assert "- m2: Assumption 2." in far
+    assert "have 200 unlabelled rows checked that are drawn at random (propense audit)" in far
+
+
+def test_what_a_range_holds_is_said():
+    words = str(comparison(0.2, 0.3, 0.9, ranges=(0.15, 0.4)))
+    assert "The range of m0, 15% to 40%, holds the estimates of all other methods but m2." in words
+    assert "m1 gives no range" in words
+
+
+def test_a_comparison_without_an_answer_says_so():
+    none = MethodResult("m0", failure="It broke.")
+    empty = np.full((1, 1), np.nan)
+    found = Comparison((none,), 1000, 100, 1000, 50, empty, empty, empty, np.array([], dtype=np.intp))
+    assert "No method gave an estimate" in str(found)
+    assert repr(found) == "<Comparison: no method gave an estimate>"
+
+
+def test_names_of_columns_cannot_run_in_a_notebook(clinic):
+    hostile = clinic.rename_columns(
+        [name if name != "age" else "<script>alert(1)</script>" for name in clinic.column_names]
+    )
+    assert isinstance(hostile, pa.Table)
+    page = compare_table(
+        hostile, "reported", id="patient", methods=["pglin"], propensity_features=["<script>alert(1)</script>"]
+    )._repr_html_()
+    assert "<script" not in page
