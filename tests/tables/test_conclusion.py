@@ -28,7 +28,7 @@ NOT_WHICH = ("do not clearly show which", "so who gets a label is not clear")
 MORE_OFTEN = ("Some positives are probably labelled more often", "some positives are labelled more often than others.")
 APART, TOGETHER = "Groups differ, beyond", "Groups cannot be told apart"
 SHOWN = "Which groups are under-labelled? How often"
-NO_NUMBER, TOO_LITTLE = "cannot be said: ", "oo little was learned"
+NO_NUMBER, TOO_LITTLE = "is left open: ", "oo little was learned"
 EQUALLY = "Every positive was taken to be equally likely to be labelled."
 CLEAR, UNCLEAR = "clearest positives are nearly all labelled", "even clear ones can be unlabelled"
 # Two statements that cannot both be true of one fit.
@@ -156,10 +156,10 @@ def test_the_headline_begins_with_the_range_or_says_why_there_is_no_number(fits)
     assert str(headline(found)).startswith(f"Between {low:,.0f} and {high:,.0f} of 600 rows are positive (")
     little = headline(changed(found, "constant", None, ("few_labels",)))
     assert str(little) == (
-        "How many of the 600 rows are positive cannot be said: too little was learned from these rows."
+        "How many of the 600 rows are positive is left open: too little was learned from these rows."
     )
     assert (little.positives, little.hidden, little.frequency) == ("", "", "")
-    assert "the method gives no range" in str(headline(fits["alike", "jerm"]))
+    assert "an estimate without a range" in str(headline(fits["alike", "jerm"]))
     assert str(headline(fits["alike", "given"])) == "330 of 600 rows are positive (55%): that share was given."
 
 

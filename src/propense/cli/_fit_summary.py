@@ -82,7 +82,8 @@ def _estimates(found: TableFit, quoted: Headline) -> Table:
     table.add_column("naive: unlabelled = negative", justify="right")
     table.add_column(type(estimator).__name__, justify="right")
     unknown = "not known" if quoted.unquoted else ""
-    table.add_row("positive rows", _share(labelled, n), unknown or f"{quoted.positives} ({quoted.share})")
+    counted = f"{quoted.middle:,.0f}, without a range" if quoted.without_range else unknown
+    table.add_row("positive rows", _share(labelled, n), counted or f"{quoted.positives} ({quoted.share})")
     if not unknown and not quoted.certain:
         table.add_row("  middle estimate", "", _share(quoted.middle, n))
     table.add_row("positives that are labelled", "100%", unknown or quoted.frequency)

@@ -162,7 +162,7 @@ def gather_fit(
 def _sureness(quoted: Headline) -> list[str]:
     """How far the number can be relied on."""
     if quoted.unquoted:
-        return [f"Not sure enough for a number: {quoted.unquoted}."]
+        return [f"Not sure enough to quote a number: {quoted.unquoted}."]
     if quoted.certain:
         return [f"The number is not an estimate: {quoted.certain}. Which rows are positive is estimated."]
     times = quoted.high / max(quoted.low, 1.0)
@@ -287,7 +287,7 @@ def _naive_comparison(found: TableFit, quoted: Headline) -> Grid:
     counts = found.counts
     both = int((found.positive & found.naive_positive).sum())
     estimate = "not known" if quoted.unquoted else f"{quoted.positives} ({quoted.share})"
-    if quoted.unquoted and found.prior_range is None and not isinstance(found.estimator, Naive):
+    if quoted.without_range:
         estimate = f"{quoted.middle:,.0f}, without a range"
     lines = [
         ["positives", f"{counts.labelled:,} ({quoted.percent(counts.labelled)})", estimate],

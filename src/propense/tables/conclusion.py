@@ -5,8 +5,7 @@ contradict each other. Every output says what is decided here, and nothing else 
 """
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from propense._diagnostics.diagnosis import Diagnosis
 from propense.estimators import Naive
@@ -25,8 +24,11 @@ _NAMED = 5
 _TOO_LITTLE = "Too little was learned to say which positives are labelled more often than others."
 _WEAK = "The labels hardly depend on the columns that were named for labelling, so who gets a label is not clear."
 _CONFIRMED = "The labels support that some positives are labelled more often than others."
-_AGAINST = "The labels speak against that."
-_UNCONFIRMED = "The labels do not confirm that: they may have been given at random among the positives."
+_AGAINST = "The labels speak against one chance of a label for all positives."
+_UNCONFIRMED = (
+    "The labels do not confirm that labelling depends on these columns: they may have been given at random among the "
+    "positives."
+)
 _MIXED = "The signs are mixed: whether labelling depends on the columns, or labels were given at random, is not clear."
 _EITHER_WAY = (
     "The clearest positives are nearly all labelled. Either few positives are hidden, or labels are rarer among less "
@@ -119,9 +121,9 @@ def _is_complete(found: TableFit) -> bool:
     return diagnosis is not None and diagnosis.labelling == "complete"
 
 
-def _is_constant(columns: object) -> bool:
+def _is_constant(columns: Any) -> bool:
     """Whether e was taken to depend on no column."""
-    return columns is not None and np.size(columns) == 0  # type: ignore[arg-type]
+    return columns is not None and len(columns) == 0
 
 
 def _pattern(found: TableFit, rejected: bool | None, by_group: bool) -> str:

@@ -11,7 +11,7 @@ from propense.tables.promise import too_little_learned
 __all__ = ["Headline", "headline"]
 
 _TOO_LITTLE = "too little was learned from these rows"
-_NO_RANGE = "the method gives no range, and a number without one misleads"
+_NO_RANGE = "the method gives an estimate without a range"
 _NAIVE = "the naive method counts only the labelled rows and does not look for others"
 
 
@@ -42,7 +42,7 @@ class Headline:
 
     def __str__(self) -> str:
         if self.unquoted:
-            return f"How many of the {self.rows:,} rows are positive cannot be said: {self.unquoted}."
+            return f"How many of the {self.rows:,} rows are positive is left open: {self.unquoted}."
         if self.certain:
             return (
                 f"{self.middle:,.0f} of {self.rows:,} rows are positive ({self.percent(self.middle)}): {self.certain}."
@@ -55,6 +55,11 @@ class Headline:
         low, high = (f"{each:,.0f}" for each in (self.low, self.high))
         shares = f"{self.percent(self.low)} to {self.percent(self.high)}"
         return f"Between {low} and {high} of {self.rows:,} rows are positive ({shares})"
+
+    @property
+    def without_range(self) -> bool:
+        """Whether there is an estimate, but no range to quote it with."""
+        return self.unquoted == _NO_RANGE
 
     @property
     def hidden(self) -> str:
@@ -105,6 +110,10 @@ def headline(found: TableFit) -> Headline:
     counts, ends = found.counts, found.prior_range
     middle = counts.labelled + counts.hidden
     n, least = counts.rows, float(counts.labelled)
+    if ends is None and found.sources is not None and len(found.sources.priors) > 1:
+        # Of several sources: if a label from one halves, or doubles, the odds of a label from another.
+        shares = found.sources.priors.values()
+        ends = min(shares), max(shares)
     diagnosis = getattr(found.estimator, "diagnosis_", None)
     if isinstance(diagnosis, Diagnosis) and diagnosis.labelling == "complete":
         return Headline(n, counts.labelled, middle, middle, middle, certain="the class of every row is known")

@@ -57,11 +57,10 @@ def describe_learning(found: TableFit) -> list[str]:
         return [*_taken(found), *pattern, *rests, *_kept_to(found), *_sources(found), _scored_by(found)]
     complete, known = diagnosis.labelling == "complete", _known(found)
     named = getattr(estimator, "propensity_features", None) is not None and not complete
-    lines = [*([] if complete else _taken(found)), *pattern]
     # Without a number there is nothing that rests on anything.
     quoted = not too_little_learned(estimator)
-    if named and not known and quoted:
-        lines.append(_RESTS)
+    rests = [_RESTS] if named and not known and quoted else []
+    lines = [*([] if complete else _taken(found)), *rests, *pattern]
     if diagnosis.learners:
         lines.append(_learners(diagnosis.learners))
     if diagnosis.missing:
