@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from propense.cli._audit_summary import as_json, corrected_in_words, in_words
 from propense.cli._methods import find_method
 from propense.cli._options import Decimal, Defuse, Method, ModelFile, Table, load_model, split_names
 from propense.cli._outputs import keep_apart
@@ -111,6 +110,7 @@ def read(
     method: Method = None,
 ) -> None:
     """Estimate from verdicts how many rows are positive and how good the list is, whatever the model got wrong."""
+    from propense.cli._audit_summary import as_json, corrected_in_words, in_words
     from propense.model_files import save_corrected
     from propense.tables import TableFile, correct_model, read_audit
 
@@ -142,7 +142,7 @@ def read(
         return
     say(*in_words(found))
     if corrected is not None and save is not None:
-        say(*corrected_in_words(corrected, found, save))
+        say(*corrected_in_words(corrected, save))
 
 
 def _load(path: Path, method: str | None, *, quiet: bool = False) -> tuple[Any, str]:

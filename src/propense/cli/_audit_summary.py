@@ -5,71 +5,25 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propense.cli._flags import with_flags
+from propense.tables.audit_words import MORE, describe_audit, describe_correction
+
 if TYPE_CHECKING:
     from propense.inference import Interval
     from propense.tables import TableAudit, TableModel
 
 __all__ = ["as_json", "corrected_in_words", "in_words"]
 
-# Further verdicts that the advice looks at.
-_MORE = (50, 100, 200, 500, 1000)
-
 
 def in_words(found: "TableAudit") -> list[str]:
     """What the verdicts say."""
-    verdicts, findings = found.verdicts, found.findings
-    answered = verdicts.positive + verdicts.negative
-    lines = [
-        f"{verdicts.drawn:,} rows were drawn: {verdicts.positive:,} positive, {verdicts.negative:,} negative, "
-        f"{verdicts.cannot_say:,} cannot say, {verdicts.open:,} open."
-    ]
-    if found.earlier:
-        lines.append("Verdicts that the model remembers from earlier audits are included.")
-    if found.missing:
-        lines.append(f"Note: {found.missing:,} of the open rows are in no file.")
-    if verdicts.positive and verdicts.open and not verdicts.negative:
-        lines.append(
-            "Note: No verdict is negative, and open rows count as not checked. If an empty cell means that the row is "
-            "negative, pass --negative ''."
-        )
-    level = f"{100 * findings.confidence:g}%"
-    whole = "all rows" if findings is found.of_rows else "the population"
-    lines += [
-        f"Positive rows, of {whole}: {_shares(findings.positives)}. In brackets: the {level} interval, which rests on "
-        "the draw and not on the model.",
-        _of_model(found),
-        f"Positive rows, of those without a label: {_shares(findings.hidden)}.",
-        f"Positives that are labelled: {_shares(findings.label_frequency)}.",
-    ]
-    if verdicts.cannot_say:
-        lines.append(
-            f"Rows of which nobody can say were taken to be like the others. If they were all negative, "
-            f"{found.if_all_no:.1%} of {whole} would be positive; if they were all positive, {found.if_all_yes:.1%}."
-        )
-    lines.append("The list of rows to review, by its length: share of its rows that are positive; share of the hidden")
-    lines[-1] += " positives that it finds."
-    lines += [
-        f"  first {each.length:,}: {_shares(each.precision, 'not checked')}; {_shares(each.recall, 'not known')}"
-        for each in found.lists
-    ]
-    width = 100 * (findings.positives.high - findings.positives.low)
-    advice = [f"{100 * wide:.1f} with {more:,} more" for more, wide in findings.advice(_MORE)]
-    after = "1 verdict" if answered == 1 else f"{answered:,} verdicts"
-    words = f"The interval of the share of positives is {width:.1f} points wide after {after}"
-    lines.append(f"{words}; about {', '.join(advice)}." if advice else f"{words}.")
-    return lines
+    return [with_flags(line) for line in describe_audit(found)]
 
 
-def corrected_in_words(model: "TableModel", found: "TableAudit", path: Path) -> list[str]:
+def corrected_in_words(model: "TableModel", path: Path) -> list[str]:
     """What the correction changed."""
-    facts = model.estimator.audit_
-    before, after = facts.prior_before, facts.prior
-    way = f"{'less' if after < before else 'more'} often positive than the model said"
-    if f"{after:.1%}" == f"{before:.1%}":
-        way = "about as often positive as the model said"
     return [
-        f"The corrected model gives {after:.1%} positive rows instead of {before:.1%}: unlabelled rows are {way}. "
-        "What the labels show, and the order of the list, stay as they are.",
+        describe_correction(model),
         f"Wrote {path}. It remembers the verdicts: audit draw does not draw these rows again, and score --top leaves "
         "them out.",
     ]
@@ -89,21 +43,10 @@ def as_json(found: "TableAudit") -> str:
         ],
         "cannot_say": {"positives_if_all_no": found.if_all_no, "positives_if_all_yes": found.if_all_yes},
         "model": {"positives": found.model_share},
-        "advice": [{"more": more, "width": width} for more, width in findings.advice(_MORE)],
+        "advice": [{"more": more, "width": width} for more, width in findings.advice(MORE)],
         "confidence": findings.confidence,
     }
     return json.dumps(facts, allow_nan=False)
-
-
-def _of_model(found: "TableAudit") -> str:
-    share, ends = found.model_share, found.findings.positives
-    where = "inside" if ends.low <= share <= ends.high else "outside"
-    return f"The model alone said {share:.1%}, which is {where} the interval."
-
-
-def _shares(found: "Interval", unknown: str = "not known") -> str:
-    ends = f"{found.low:.1%} to {found.high:.1%}"
-    return f"{unknown} ({ends})" if math.isnan(found.estimate) else f"{found.estimate:.1%} ({ends})"
 
 
 def _ends(found: "Interval") -> dict[str, float | None]:

@@ -12,7 +12,6 @@ from propense.cli._methods import find_method
 from propense.cli._options import Decimal, Defuse, split_names
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
-from propense.cli._prior import read_prior
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -134,6 +133,7 @@ def fit(
     """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
     from propense.tables import FitOptions, TableFile, TableFolder, list_rows, write_list
+    from propense.tables.prior_words import read_prior
     from propense.tables.review import check_list
 
     in_pieces = dask is not None or table.is_dir()
