@@ -13,6 +13,7 @@ from propense.cli._inspect import inspect
 from propense.cli._methods import methods
 from propense.cli._printing import harmless
 from propense.cli._score import score
+from propense.cli._serve import serve
 from propense.cli._study import study
 
 __all__ = ["app"]
@@ -40,7 +41,7 @@ app = typer.Typer(
 )
 
 
-for command in (fit, score, bounds, inspect, methods):
+for command in (fit, score, bounds, inspect, methods, serve):
     app.command()(command)
 app.add_typer(audit, name="audit")
 app.add_typer(study, name="study")
