@@ -4,6 +4,7 @@ from fuzz.audits import make_audit
 from fuzz.models import make_model
 from fuzz.studies import make_ledger, make_plan
 from fuzz.tables import make_table
+from fuzz.uploads import make_upload
 
 KINDS = {
     "tables": make_table,
@@ -11,4 +12,5 @@ KINDS = {
     "audits": make_audit,
     "plans": make_plan,
     "ledgers": make_ledger,
+    "uploads": make_upload,
 }

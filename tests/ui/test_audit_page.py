@@ -100,7 +100,9 @@ def test_the_page_says_what_the_command_says_of_the_same_verdicts(person, copied
     # More rows are drawn with the corrected model, and do not hold those that have a verdict.
     more = person.post(f"/job/{copied}/audits", size=5)
     assert more.status == 200, more.error
-    before = {row["patient"] for row in csv.DictReader((tmp_path / "check.csv").open()) if row["verdict"]}
+    before = {
+        row["patient"] for row in csv.DictReader((tmp_path / "check.csv").read_text().splitlines()) if row["verdict"]
+    }
     new = csv.DictReader(io.StringIO(person.get(f"/job/{copied}/audits/2/files/check").text))
     assert not before & {row["patient"] for row in new}
     assert person.post(f"{audit}/marks", row=0, verdict="yes", seen="no").status == 409

@@ -59,18 +59,23 @@ def test_what_is_wrong_is_said_at_its_field(person, table, work):
     assert json.loads(person.get(f"/job/{job}/status").body)["state"] == "new"
 
 
-def test_an_error_of_the_fit_is_one_line_at_its_column_and_the_job_can_be_run_again(person):
-    rows = "\n".join(f"{k},{['a', '1.5x', '2'][k % 3]},{k % 7},{'yes' if k % 4 == 0 else ''}" for k in range(60))
+def test_an_error_of_the_fit_is_one_line_at_its_column_and_is_mended_there(person):
+    rows = "\n".join(f"{k},as he said {k * k} times,{k % 7},{'yes' if k % 4 == 0 else ''}" for k in range(60))
     job = person.job_of(person.upload("odd.csv", f"id,note,x,seen\n{rows}\n".encode()))
-    person.post(
-        f"/job/{job}/columns", label=3, id=0, learners="linear", **{"labelling-1": 1, "being-1": 1, "prior": ".99"}
+    person.post(f"/job/{job}/columns", label=3, id=0)
+    assert person.wait(f"/job/{job}")["state"] == "failed"
+    words = (
+        "odd.csv, column 'note' holds 60 different texts, most of them once: not a category. Pass “Id column” 'note' if"
     )
-    ended = person.wait(f"/job/{job}")
     page = person.get(f"/job/{job}")
-    if ended["state"] == "failed":
-        assert ended["error"] in page.words
-        assert "Traceback" not in page.words
-    assert ended["state"] in ("failed", "done")
+    assert page.error.startswith(words)
+    assert "Traceback" not in page.words
+    columns = person.get(f"/job/{job}/columns")
+    assert columns.error.startswith(words)
+    assert 'id="error-column-1"' in columns.text
+    person.post(f"/job/{job}/columns", label=3, id=0, learners="linear", **{"role-1": "drop"})
+    assert json.loads(person.get(f"/job/{job}/status").body)["state"] in ("queued", "running", "done")
+    person.post(f"/job/{job}/delete")
 
 
 def test_options_are_shown_again_as_they_were_chosen_and_other_ones_make_a_new_job(person, copied, work):
@@ -134,7 +139,7 @@ def test_hostile_names_and_cells_stay_text_on_every_page_and_formulas_are_defuse
         ("", "Choose a file first."),
         (".csv", "The file"),
         ("con.exe", "con.exe: the name must end with"),
-        ("x" * 5000 + ".exe", "the name must end with"),
+        ("x" * 300 + ".exe", "the name must end with"),
         ("../../up.csv", "up.csv is empty"),
     ],
 )
@@ -187,8 +192,7 @@ def slow_job(person, table):
 
 def children(pid):
     """The processes that a process has started."""
-    found = Path(f"/proc/{pid}/task/{pid}/children")
-    return [] if not found.exists() else [int(each) for each in found.read_text().split()]
+    return [int(each) for found in Path(f"/proc/{pid}/task").glob("*/children") for each in found.read_text().split()]
 
 
 def gone(pid):
@@ -222,7 +226,10 @@ def test_a_killed_server_leaves_no_process_and_the_next_shows_its_jobs_as_stoppe
     first = serve()
     person = Person(first)
     job = slow_job(person, table)
-    while not (workers := [pid for pid in children(first.process.pid) if pid]) or len(workers) < 2:
+    until = time.monotonic() + 30
+    # One reads tables, and one fits.
+    while len(workers := children(first.process.pid)) < 2:
+        assert time.monotonic() < until
         time.sleep(0.02)
     first.process.kill()
     first.process.wait()

@@ -107,7 +107,7 @@ class Guard:
 
     def _welcome(self) -> Response:
         # Not a redirect: after one that began on another site, a browser would keep the new cookie back.
-        head = '<meta http-equiv="refresh" content="0; url=/">'
+        head = '<link rel="icon" href="data:,"><meta http-equiv="refresh" content="0; url=/">'
         response = HTMLResponse(_PAGE.format(head=head, words='<a href="/">Continue</a>'))
         response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", path="/")
         return response
