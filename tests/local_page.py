@@ -18,8 +18,8 @@ class Answer:
     @property
     def error(self):
         """The one line that says what is wrong."""
-        found = [html.unescape(each) for each in re.findall(r'<p [^>]*class="error"[^>]*>([^<]+)</p>', self.text)]
-        shown = [each for each in found if "the limit for uploads. Start" not in each or self.status == 413]
+        found = re.findall(r'<p ([^>]*class="error"[^>]*)>([^<]+)</p>', self.text)
+        shown = [html.unescape(words) for attributes, words in found if "hidden" not in attributes.split()]
         return shown[0] if shown else ""
 
 

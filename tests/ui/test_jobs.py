@@ -64,9 +64,7 @@ def test_an_error_of_the_fit_is_one_line_at_its_column_and_is_mended_there(perso
     job = person.job_of(person.upload("odd.csv", f"id,note,x,seen\n{rows}\n".encode()))
     person.post(f"/job/{job}/columns", label=3, id=0)
     assert person.wait(f"/job/{job}")["state"] == "failed"
-    words = (
-        "odd.csv, column 'note' holds 60 different texts, most of them once: not a category. Pass “Id column” 'note' if"
-    )
+    words = "odd.csv, column 'note' holds 60 different texts, most of them once: not a category. Set “Id column” to"
     page = person.get(f"/job/{job}")
     assert page.error.startswith(words)
     assert "Traceback" not in page.words

@@ -56,8 +56,7 @@ class AuditPages:
     @staticmethod
     def summary(folder: Path) -> dict[str, Any]:
         """What the page of a result says of an audit."""
-        rows = read_json(folder / "rows.json")
-        words = Marks(folder / "marks.jsonl", len(rows["ids"])).read()
+        words = _marks(folder).read()
         result = read_json(folder / "results" / "audit.json")
         return {
             "number": int(folder.name),
@@ -103,10 +102,11 @@ class AuditPages:
         options = {"size": size, "seed": 0, "top": job.options.get("top"), "columns": None}
         options["decimal"] = job.options.get("decimal")
         try:
-            write_json(folder / "draw.json", {"model": str(model.relative_to(job.folder)), **options})
-            self._server.reader.ask(
+            count = self._server.reader.ask(
                 "draw", job.table, name=job.name, folder=str(folder), model=str(model), options=options
             )
+            facts = {"model": str(model.relative_to(job.folder)), "count": count, **options}
+            write_json(folder / "draw.json", facts)
             folder.rename(home / str(number))
         except OSError:
             shutil.rmtree(folder, ignore_errors=True)
@@ -129,7 +129,7 @@ class AuditPages:
 
     def _show(self, job: Job, folder: Path, number: int | None, conflict: tuple[int, str] | None = None) -> Response:
         drawn = read_json(folder / "rows.json")
-        words = Marks(folder / "marks.jsonl", len(drawn["ids"])).read()
+        words = _marks(folder).read()
         pages = max(-(-len(words) // _PAGE), 1)
         first_open = next((row for row, word in enumerate(words) if not word), 0)
         number = min(max(number or first_open // _PAGE + 1, 1), pages)
@@ -157,15 +157,14 @@ class AuditPages:
         job, folder = self._find(request)
         form = await self._server.form(request)
         plain = request.headers.get("accept") != "application/json"
-        drawn = read_json(folder / "rows.json")
+        marks = _marks(folder)
         row, word, seen = (str(form.get(name, "")) for name in ("row", "verdict", "seen"))
-        if not (row.isascii() and row.isdigit() and len(row) < 7 and int(row) < len(drawn["ids"])):
+        if not (row.isascii() and row.isdigit() and len(row) < 7 and int(row) < marks.count):
             raise HTTPException(400, "There is no such row in this audit.")
         if word not in WORDS or seen not in WORDS:
             raise HTTPException(400, "A verdict is positive, negative or undecided.")
         if folder != job.audits[-1]:
             raise HTTPException(409, "More rows were drawn since, so these verdicts can no longer be changed.")
-        marks = Marks(folder / "marks.jsonl", len(drawn["ids"]))
         other = await run_in_threadpool(marks.mark, int(row), word, seen)
         if not plain:
             words = marks.read()
@@ -185,7 +184,7 @@ class AuditPages:
     def _correct(self, job: Job, folder: Path) -> None:
         if folder != job.audits[-1]:
             raise HTTPException(409, "More rows were drawn since, so these verdicts can no longer be used alone.")
-        words = Marks(folder / "marks.jsonl", len(read_json(folder / "rows.json")["ids"])).read()
+        words = _marks(folder).read()
         if not {"yes", "no"} & set(words):
             raise HTTPException(409, "No row is marked positive or negative yet. Mark some rows first.")
         options = job.options
@@ -223,10 +222,7 @@ class AuditPages:
 
     def _write_check(self, job: Job, folder: Path) -> Path:
         """The file of the audit, as propense audit draw writes it, with the verdicts marked so far."""
-        words, out = (
-            Marks(folder / "marks.jsonl", len(read_json(folder / "rows.json")["ids"])).read(),
-            folder / "check.csv",
-        )
+        words, out = _marks(folder).read(), folder / "check.csv"
         self._server.reader.ask(
             "verdicts",
             job.table,
@@ -238,3 +234,8 @@ class AuditPages:
             answered=False,
         )
         return out
+
+
+def _marks(folder: Path) -> Marks:
+    """The verdicts of an audit."""
+    return Marks(folder / "marks.jsonl", int(read_json(folder / "draw.json")["count"]))

@@ -48,7 +48,7 @@ def read_json(path: Path) -> Any:
 def write_json(path: Path, value: Any) -> None:
     """Replace a file, whole or not at all."""
     with write_atomically(path, InvalidOption) as partial:
-        partial.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+        partial.write_text(json.dumps(value), encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,8 @@ class WorkFolder:
 
     def begin(self, name: str) -> Job:
         """A job that is not yet listed, without its table; an error if the name does not end as a table's does."""
-        shown = harmless(re.split(r"[\\/]", name)[-1])[-_LONGEST:] or "table"
+        bare = re.split(r"[\\/]", name)[-1].encode("utf-8", "replace").decode()
+        shown = harmless(bare)[-_LONGEST:] or "table"
         end = next((each for each in sorted(SUFFIXES, key=len, reverse=True) if shown.lower().endswith(each)), None)
         if end is None:
             raise InvalidTable(f"{shown}: the name must end with {', '.join(SUFFIXES)}.")

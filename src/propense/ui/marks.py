@@ -26,11 +26,11 @@ class Marks:
     _lock = threading.Lock()
 
     def __init__(self, path: Path, count: int) -> None:
-        self._path, self._count = path, count
+        self._path, self.count = path, count
 
     def read(self) -> list[str]:
         """The word of each row; "" where there is none."""
-        words = [""] * self._count
+        words = [""] * self.count
         if not self._path.exists():
             return words
         for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -38,7 +38,7 @@ class Marks:
                 row, word = json.loads(line)
             except (ValueError, TypeError):
                 continue
-            if isinstance(row, int) and 0 <= row < self._count and word in WORDS:
+            if isinstance(row, int) and 0 <= row < self.count and word in WORDS:
                 words[row] = word
         return words
 

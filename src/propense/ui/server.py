@@ -8,7 +8,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,10 +74,7 @@ def serve(
     with running(folder, port=port, limit=limit) as server:
         say(f"propense serves on {server.url}")
         say(f"Jobs are kept in {folder}. Nothing leaves this machine. Press Ctrl-C to end.")
-        with _doorway(folder, server.url) as door:
-            if browser:
-                with suppress(webbrowser.Error):
-                    webbrowser.open(door.as_uri())
+        with _opened(folder, server.url) if browser else nullcontext():
             # In short turns: a signal that the system hands to another thread is seen when this one is in Python.
             while server.thread.is_alive():
                 server.thread.join(0.2)
@@ -140,8 +137,8 @@ def _listening(port: int | None) -> socket.socket:
 
 
 @contextmanager
-def _doorway(folder: Path, url: str) -> Iterator[Path]:
-    """A file that leads to the address. The command line of a browser can be seen by others, this file cannot."""
+def _opened(folder: Path, url: str) -> Iterator[None]:
+    """Open a file that leads to the address: the command line of a browser can be seen by others, the file cannot."""
     door = folder.resolve() / "open.html"
     place = html.escape(url, quote=True)
     with suppress(OSError):
@@ -152,6 +149,8 @@ def _doorway(folder: Path, url: str) -> Iterator[Path]:
             f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={place}"><a href="{place}">propense</a>\n'
         )
     try:
-        yield door
+        with suppress(webbrowser.Error):
+            webbrowser.open(door.as_uri())
+        yield
     finally:
         door.unlink(missing_ok=True)

@@ -213,7 +213,10 @@ def correct(
     lines = [*describe_audit(found), describe_correction(corrected), str(listed.promise)]
     # It speaks of files, and here there are none.
     lines = [line for line in lines if "are in no file" not in line and "negative=''" not in line]
-    write_json(out / "audit.json", {**describe_audit_result(found), "lines": lines, "words": words, "promise": str(listed.promise)})
+    write_json(
+        out / "audit.json",
+        {**describe_audit_result(found), "lines": lines, "words": words, "promise": str(listed.promise)},
+    )
     shutil.rmtree(audit / "results", ignore_errors=True)
     out.rename(audit / "results")
 

@@ -23,11 +23,16 @@ FIELDS = {
     "scar_test": "Test of labels at random",
     "negative": "Negative",
 }
-# drop=['x'], positive='yes', prior=0.2 outside quotation marks and calls.
+# drop=['x'], pass positive='yes', prior=0.2 outside quotation marks and calls.
 _ARGUMENT = re.compile(
     r"(?<!\w)(?:'[^']*'|\"[^\"]*\")|\w\((?:[^()]|\([^()]*\))*\)"
-    rf"|(?<![^\s(])(?P<name>{'|'.join(FIELDS)})=(?:\[(?P<item>'[^']*'|\"[^\"]*\")\])?"
+    rf"|(?<![^\s(])(?P<verb>[Pp]ass )?(?P<name>{'|'.join(FIELDS)})="
+    r"(?P<value>\[(?P<item>'[^']*'|\"[^\"]*\")\]|(?=['\"\w(\[-]))?"
+    # Also without a value, where the name is no usual word.
+    r"|(?<![^\s(])(?P<bare>propensity_features|class_features|prior_groups)(?![\w=])"
 )
+# Where in Python a number is found that the message gives.
+_ATTRIBUTE = re.compile(r" \(diagnosis_\.\w+\)")
 _COLUMN = re.compile(r"column (?P<name>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 
 
@@ -35,13 +40,22 @@ def in_fields(message: str, paths: dict[str, str] | None = None) -> str:
     """The message on one line, with ``drop=['x']`` written “Leave out” 'x', and paths by the names that users know."""
     for path, name in (paths or {}).items():
         message = message.replace(path, name)
-    return harmless(" ".join(_ARGUMENT.sub(_field, message).split()))
+    return harmless(" ".join(_ARGUMENT.sub(_field, _ATTRIBUTE.sub("", message)).split()))
 
 
 def _field(match: re.Match[str]) -> str:
+    if match["bare"] is not None:
+        return f"“{FIELDS[match['bare']]}”"
     if match["name"] is None:
         return match[0]
-    return f"“{FIELDS[match['name']]}” {match['item'] or ''}"
+    field, verb = f"“{FIELDS[match['name']]}”", match["verb"]
+    if match["value"] is None:
+        return f"{verb or ''}{field}"
+    return (
+        f"{field} {match['item'] or ''}"
+        if verb is None
+        else f"{'S' if verb[0] == 'P' else 's'}et {field} to {match['item'] or ''}"
+    )
 
 
 def place_of(message: str, columns: list[str], options: dict[str, Any]) -> str:
