@@ -28,6 +28,7 @@ def test_all_names_are_there_and_nothing_else_is_public():
     assert {path.parent.name for path in (ROOT / "src" / "propense").glob("[a-z]*/__init__.py")} <= {
         *propense._ROOMS,
         "cli",
+        "ui",
     }
 
 

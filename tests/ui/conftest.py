@@ -22,6 +22,13 @@ from propense.ui.server import running
 PATIENT, SMOKER, REPORTED = 0, 4, 6
 
 
+def pytest_collection_modifyitems(items):
+    """A fit takes more than a second."""
+    for item in items:
+        if "fitted" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def table():
     out = io.BytesIO()
@@ -50,7 +57,7 @@ def fitted(server, table):
     """The id of a job that is done."""
     person = Person(server)
     job = person.job_of(person.upload("clinic.csv", table))
-    answer = person.post(f"/job/{job}/columns", label=REPORTED, id=PATIENT, learners="linear", top=10)
+    answer = person.post(f"/job/{job}/columns", label=REPORTED, id=PATIENT, learners="linear", scar_test="no", top=10)
     assert answer.status == 200, answer.error
     assert person.wait(f"/job/{job}")["state"] == "done"
     return job

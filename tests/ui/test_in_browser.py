@@ -77,6 +77,7 @@ def test_from_a_file_to_verdicts_and_downloads(browser, server, table, downloads
     Select(browser.find_element(By.ID, "id")).select_by_visible_text("patient")
     browser.find_element(By.TAG_NAME, "summary").click()
     Select(browser.find_element(By.ID, "learners")).select_by_value("linear")
+    Select(browser.find_element(By.ID, "scar_test")).select_by_value("no")
     browser.find_element(By.CSS_SELECTOR, "[aria-label='Being labelled depends on sex']").click()
     browser.find_element(By.CSS_SELECTOR, "#columns button.main").click()
 

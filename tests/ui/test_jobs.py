@@ -59,6 +59,7 @@ def test_what_is_wrong_is_said_at_its_field(person, table, work):
     assert json.loads(person.get(f"/job/{job}/status").body)["state"] == "new"
 
 
+@pytest.mark.slow
 def test_an_error_of_the_fit_is_one_line_at_its_column_and_is_mended_there(person):
     rows = "\n".join(f"{k},as he said {k * k} times,{k % 7},{'yes' if k % 4 == 0 else ''}" for k in range(60))
     job = person.job_of(person.upload("odd.csv", f"id,note,x,seen\n{rows}\n".encode()))
@@ -71,7 +72,7 @@ def test_an_error_of_the_fit_is_one_line_at_its_column_and_is_mended_there(perso
     columns = person.get(f"/job/{job}/columns")
     assert columns.error.startswith(words)
     assert 'id="error-column-1"' in columns.text
-    person.post(f"/job/{job}/columns", label=3, id=0, learners="linear", **{"role-1": "drop"})
+    person.post(f"/job/{job}/columns", label=3, id=0, learners="linear", scar_test="no", **{"role-1": "drop"})
     assert json.loads(person.get(f"/job/{job}/status").body)["state"] in ("queued", "running", "done")
     person.post(f"/job/{job}/delete")
 
@@ -93,6 +94,7 @@ def test_options_are_shown_again_as_they_were_chosen_and_other_ones_make_a_new_j
 HOSTILE = "<script>alert(1)</script>"
 
 
+@pytest.mark.slow
 def test_hostile_names_and_cells_stay_text_on_every_page_and_formulas_are_defused(person, work):
     names = [HOSTILE, "=1+1", "a\x1b[31m", "'\"><img src=x onerror=alert(1)>", "{{ 7*7 }}", "label"]
     lines = [
@@ -113,7 +115,7 @@ def test_hostile_names_and_cells_stay_text_on_every_page_and_formulas_are_defuse
     csv.writer(out).writerows(lines)
     job = person.job_of(person.upload(f'"><{HOSTILE}.csv', out.getvalue().encode()))
     pages = [person.get("/"), person.get(f"/job/{job}/columns"), person.get(f"/job/{job}/delete")]
-    answer = person.post(f"/job/{job}/columns", label=5, id=1, learners="linear", defuse=1, top=5)
+    answer = person.post(f"/job/{job}/columns", label=5, id=1, learners="linear", scar_test="no", defuse=1, top=5)
     assert person.wait(f"/job/{job}")["state"] == "done"
     pages += [answer, person.get(f"/job/{job}"), person.post(f"/job/{job}/audits", size=5)]
     for page in pages:

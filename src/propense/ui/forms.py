@@ -36,6 +36,7 @@ class Choice:
     prior_groups: str = ""
     learners: str = ""
     decimal: str = ""
+    scar_test: str = ""
     top: str = "50"
     defuse: bool = True
     errors: dict[str, str] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class Choice:
             "prior_groups": columns[int(self.prior_groups)] if self.prior_groups else None,
             "learners": self.learners or None,
             "decimal": self.decimal or None,
+            "scar_test": {"yes": True, "no": False}.get(self.scar_test),
             "top": read_number("How many rows to list", self.top),
             "defuse": self.defuse,
         }
@@ -84,6 +86,7 @@ class Choice:
             prior_groups=places.get(options.get("prior_groups"), "") if options.get("prior_groups") else "",  # type: ignore[arg-type]
             learners=options.get("learners") or "",
             decimal=options.get("decimal") or "",
+            scar_test={True: "yes", False: "no"}.get(options.get("scar_test"), ""),  # type: ignore[arg-type]
             top=str(options.get("top") or 50),
             defuse=bool(options.get("defuse", True)),
         )
@@ -114,6 +117,7 @@ def read_choice(form: Any, count: int) -> Choice:
         prior_groups=place("prior_groups"),
         learners=one_of("learners", ["", "auto", "linear"]),
         decimal=one_of("decimal", ["", ".", ","]),
+        scar_test=one_of("scar_test", ["", "yes", "no"]),
         top=text("top", 20) or "50",
         defuse=bool(text("defuse")),
     )
