@@ -76,8 +76,12 @@ def serve(
         say(f"Jobs are kept in {folder}. Nothing leaves this machine. Press Ctrl-C to end.")
         with _opened(folder, server.url) if browser else nullcontext():
             # In short turns: a signal that the system hands to another thread is seen when this one is in Python.
-            while server.thread.is_alive():
-                server.thread.join(0.2)
+            try:
+                while server.thread.is_alive():
+                    server.thread.join(0.2)
+            except KeyboardInterrupt:
+                say("Ending. Jobs that were being fitted can be run again.")
+                raise
 
 
 @contextmanager
