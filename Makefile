@@ -15,8 +15,8 @@ test: .venv/.dev
 fast: .venv/.dev
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
-# Damaged tables, workbooks, JSON lines, model files, audits, plans and ledgers, so many of each. The files of a case that
-# fails stay in FOLDER, and KIND, SEED and NUMBER try that case again.
+# Damaged tables, workbooks, JSON lines, model files, audits, plans, ledgers and uploads, so many of each. The files of a
+# case that fails stay in FOLDER, and KIND, SEED and NUMBER try that case again.
 TABLES ?= 1000
 WORKBOOKS ?= 500
 LINES ?= 500
@@ -24,11 +24,12 @@ MODELS ?= 10000
 AUDITS ?= 300
 PLANS ?= 300
 LEDGERS ?= 300
+UPLOADS ?= 1000
 SEED ?= 0
 FOLDER ?= fuzz-failures
 fuzz: .venv/.dev
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --folder $(FOLDER) \
-	  $(if $(NUMBER),--kind $(KIND) --number $(NUMBER),--tables $(TABLES) --workbooks $(WORKBOOKS) --lines $(LINES) --models $(MODELS) --audits $(AUDITS) --plans $(PLANS) --ledgers $(LEDGERS))
+	  $(if $(NUMBER),--kind $(KIND) --number $(NUMBER),--tables $(TABLES) --workbooks $(WORKBOOKS) --lines $(LINES) --models $(MODELS) --audits $(AUDITS) --plans $(PLANS) --ledgers $(LEDGERS) --uploads $(UPLOADS))
 
 # The lowest release of everything that pyproject.toml names. PYTHON should be the lowest too: old releases have no
 # wheels for a new Python. Without torch, whose lowest release brings gigabytes of CUDA; its tests are skipped.

@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 
 import propense
 from command import call
-from propense.cli._prior import read_prior
 from propense.errors import InvalidOption
 from propense.tables import FitOptions, fit_table
 from propense.tables.labels import read_label
 from propense.tables.prepare import check_columns, prepare_table
+from propense.tables.prior_words import read_prior
 
 FIT = ("--label", "reported", "--id", "patient", "--no-scar-test")
 

@@ -5,6 +5,7 @@ from fuzz.models import make_model
 from fuzz.more_tables import make_lines, make_workbook
 from fuzz.studies import make_ledger, make_plan
 from fuzz.tables import make_table
+from fuzz.uploads import make_upload
 
 KINDS = {
     "tables": make_table,
@@ -14,4 +15,5 @@ KINDS = {
     "audits": make_audit,
     "plans": make_plan,
     "ledgers": make_ledger,
+    "uploads": make_upload,
 }

@@ -12,6 +12,8 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("skops")
 pytest.importorskip("typer")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
 
 from fuzz.kinds import KINDS
 from fuzz.planted import FAULTS, SEED, make_planted
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 # Always the same cases: a test must not fail by chance.
 COUNTS = {"tables": 60, "workbooks": 40, "lines": 40, "models": 200, "audits": 40, "plans": 20, "ledgers": 20}
+COUNTS["uploads"] = 20
 # On a busy machine, a case may take seconds to be reached.
 BUSY = 60.0
 # What the report of each planted fault says.

@@ -15,6 +15,7 @@ from propense.cli._json import Json, print_error, print_json
 from propense.cli._methods import methods
 from propense.cli._printing import harmless
 from propense.cli._score import score
+from propense.cli._serve import serve
 from propense.cli._study import study
 
 __all__ = ["app"]
@@ -42,7 +43,7 @@ app = typer.Typer(
 )
 
 
-for command in (fit, score, compare, bounds, inspect, methods):
+for command in (fit, score, compare, bounds, inspect, methods, serve):
     app.command()(command)
 app.add_typer(audit, name="audit")
 app.add_typer(study, name="study")

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from propense.cli._audit_summary import as_result, corrected_in_words
 from propense.cli._flags import with_flags
 from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
@@ -144,6 +143,7 @@ def read(
     method: Method = None,
 ) -> None:
     """Estimate from verdicts how many rows are positive and how good the list is, whatever the model got wrong."""
+    from propense.cli._audit_summary import as_result, corrected_in_words
     from propense.model_files import save_corrected
     from propense.tables import correct_model, read_audit
 
@@ -175,7 +175,7 @@ def read(
         return
     say(*(with_flags(line) for line in str(found).splitlines()))
     if corrected is not None and save is not None:
-        say(*corrected_in_words(corrected, found, save))
+        say(*corrected_in_words(corrected, save))
 
 
 def _load(path: Path, method: str | None) -> tuple[Any, str]:

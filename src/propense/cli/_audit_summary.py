@@ -10,16 +10,12 @@ if TYPE_CHECKING:
 __all__ = ["as_result", "corrected_in_words"]
 
 
-def corrected_in_words(model: "TableModel", found: "TableAudit", path: Path) -> list[str]:
+def corrected_in_words(model: "TableModel", path: Path) -> list[str]:
     """What the correction changed."""
-    facts = model.estimator.audit_
-    before, after = facts.prior_before, facts.prior
-    way = f"{'less' if after < before else 'more'} often positive than the model said"
-    if f"{after:.1%}" == f"{before:.1%}":
-        way = "about as often positive as the model said"
+    from propense.tables.audit_words import describe_correction
+
     return [
-        f"The corrected model gives {after:.1%} positive rows instead of {before:.1%}: unlabelled rows are {way}. "
-        "What the labels show, and the order of the list, stay as they are.",
+        describe_correction(model),
         f"Wrote {path}. It remembers the verdicts: audit draw does not draw these rows again, and score --top leaves "
         "them out.",
     ]

@@ -17,7 +17,6 @@ from propense.cli._methods import find_method
 from propense.cli._options import Decimal, Table, split_names
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import harmless, say
-from propense.cli._prior import read_prior
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -128,6 +127,7 @@ def compare(
     """Fit several methods to a table, and say where they agree on the positives and on the rows to review."""
     from propense.tables import FitOptions, TableFile, compare_table
     from propense.tables.configuration import write_toml
+    from propense.tables.prior_words import read_prior
 
     source = TableFile(table)
     keep_apart([table, *([] if config is None else [config])], {"--figure": figure, "--report": report})

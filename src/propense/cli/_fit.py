@@ -23,7 +23,6 @@ from propense.cli._methods import find_method
 from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet, split_names
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
-from propense.cli._prior import read_prior
 from propense.cli._streams import STANDARD, name_of, open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
@@ -212,6 +211,7 @@ def fit(
     from propense.tables import FitOptions, TableFolder, list_rows, write_list
     from propense.tables import capacity as find_capacity
     from propense.tables.configuration import write_toml
+    from propense.tables.prior_words import read_prior
     from propense.tables.review import check_list
 
     in_pieces = dask is not None or table.is_dir()

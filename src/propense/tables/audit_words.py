@@ -1,4 +1,4 @@
-"""What the verdicts of an audit of a table say, in plain words."""
+"""What an audit found, and what the correction of a model changed, in plain words."""
 
 import math
 from typing import TYPE_CHECKING
@@ -7,8 +7,9 @@ from propense.inference import Interval
 
 if TYPE_CHECKING:
     from propense.tables.audit import TableAudit
+    from propense.tables.model import TableModel
 
-__all__ = ["MORE", "describe_audit"]
+__all__ = ["MORE", "describe_audit", "describe_correction"]
 
 # Further verdicts that the advice looks at.
 MORE = (50, 100, 200, 500, 1000)
@@ -57,6 +58,19 @@ def describe_audit(found: "TableAudit") -> list[str]:
     words = f"The interval of the share of positives is {width:.1f} points wide after {after}"
     lines.append(f"{words}; about {', '.join(advice)}." if advice else f"{words}.")
     return lines
+
+
+def describe_correction(model: "TableModel") -> str:
+    """What the correction changed."""
+    facts = model.estimator.audit_
+    before, after = facts.prior_before, facts.prior
+    way = f"{'less' if after < before else 'more'} often positive than the model said"
+    if f"{after:.1%}" == f"{before:.1%}":
+        way = "about as often positive as the model said"
+    return (
+        f"The corrected model gives {after:.1%} positive rows instead of {before:.1%}: unlabelled rows are {way}. "
+        "What the labels show, and the order of the list, stay as they are."
+    )
 
 
 def _of_model(found: "TableAudit") -> str:

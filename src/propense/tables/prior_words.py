@@ -1,4 +1,4 @@
-"""The option --prior: a share, a range, or either for each group."""
+"""The share of positives as people write it: a share, a range, or either for each group."""
 
 import re
 from typing import Any
@@ -13,28 +13,28 @@ _GROUP = re.compile(r"(?P<name>.+?)=(?P<share>[^,=]+)(?:,|$)")
 _DECIMAL_COMMA = re.compile(r"(?:^|[=–-])\s*0?,\d")
 
 
-def read_prior(given: str | None) -> float | tuple[float, float] | dict[str, Any] | None:
-    """A share, two with a comma or a dash between them, or NAME=SHARE,NAME=SHARE."""
+def read_prior(given: str | None, option: str = "--prior") -> float | tuple[float, float] | dict[str, Any] | None:
+    """A share, two with a comma or a dash between them, or NAME=SHARE,NAME=SHARE; errors call it `option`."""
     if given is None:
         return None
     if _DECIMAL_COMMA.search(given):
-        raise InvalidOption(f"--prior {given}: write shares with a decimal point, such as 0.15 or 0.1-0.2.")
+        raise InvalidOption(f"{option} {given}: write shares with a decimal point, such as 0.15 or 0.1-0.2.")
     if "=" not in given:
-        return _share(given, given)
+        return _share(given, given, option)
     found: dict[str, Any] = {}
     place = 0
     while place < len(given):
         part = _GROUP.match(given, place)
         if part is None:
-            raise _error(given)
+            raise _error(given, option)
         name, place = part["name"].strip(), part.end()
         if name in found:
-            raise InvalidOption(f"--prior {given}: the group {name!r} is named twice. Leave out one.")
-        found[name] = _share(part["share"], given)
+            raise InvalidOption(f"{option} {given}: the group {name!r} is named twice. Leave out one.")
+        found[name] = _share(part["share"], given, option)
     return found
 
 
-def _share(text: str, given: str) -> float | tuple[float, float]:
+def _share(text: str, given: str, option: str) -> float | tuple[float, float]:
     try:
         return float(text)
     except ValueError:
@@ -43,11 +43,11 @@ def _share(text: str, given: str) -> float | tuple[float, float]:
     try:
         return float(low), float(high)
     except ValueError:
-        raise _error(given) from None
+        raise _error(given, option) from None
 
 
-def _error(given: str) -> InvalidOption:
+def _error(given: str, option: str) -> InvalidOption:
     return InvalidOption(
-        f"--prior {given}: pass a share such as 0.15, a range such as 0.1-0.2, or either for each group, such as "
+        f"{option} {given}: pass a share such as 0.15, a range such as 0.1-0.2, or either for each group, such as "
         "f=0.12,m=0.15-0.2."
     )
