@@ -17,6 +17,7 @@ from propense.tables.promise import Promise
 from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
+from propense.tables.spelling import Spelling
 from propense.tables.suggest import Suggestion, suggest_columns
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Schema",
     "Scored",
     "Scores",
+    "Spelling",
     "Suggestion",
     "TableAudit",
     "TableFile",
