@@ -25,6 +25,7 @@ from propense.tables.reasons import RowReasons, row_reasons
 from propense.tables.review import ReviewList, list_rows, write_list
 from propense.tables.schema import Column, Schema
 from propense.tables.scoring import Scored, score_file
+from propense.tables.spelling import Spelling
 from propense.tables.suggest import Suggestion, suggest_columns
 from propense.tables.under_labelled import GroupComparison, GroupShare, compare_groups
 
@@ -53,6 +54,7 @@ __all__ = [
     "Schema",
     "Scored",
     "Scores",
+    "Spelling",
     "Suggestion",
     "TableAudit",
     "TableFile",
