@@ -137,4 +137,5 @@ def test_options_of_python_are_read_back_by_the_command(folder, options, monkeyp
     )
     ended = fit(folder, as_toml(options, {"table": "t.csv"}))
     assert ended.returncode == 0, ended.stderr
-    assert [replace(each, drop=tuple(each.drop), categorical=()) for each in seen] == [options]
+    empty = {"categorical": (), "keep": (), "missing": ()}
+    assert [replace(each, drop=tuple(each.drop), **empty) for each in seen] == [options]

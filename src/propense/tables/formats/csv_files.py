@@ -126,7 +126,12 @@ class CsvWriter:
         if marked:
             self._sink.write("\ufeff".encode())
         options = WriteOptions(delimiter=separator, quoting_style="needed", include_header=True)
-        self._writer = CSVWriter(self._sink, schema, write_options=options)
+        try:
+            self._writer = CSVWriter(self._sink, schema, write_options=options)
+        except BaseException:
+            # A type that CSV does not have.
+            self._sink.close()
+            raise
 
     def write(self, rows: Any) -> None:
         self._writer.write(rows)
