@@ -17,6 +17,7 @@ class ComparisonReport:
     """All that the page shows."""
 
     template: ClassVar[str] = "compare.html"
+    scripts: ClassVar[tuple[str, ...]] = ("page.js",)
     title: str
     meaning: list[str]
     figure: Figure
