@@ -82,9 +82,7 @@ def standard_output(out: Path | None, source: Any, format: str | None) -> Iterat
         yield Path() if out is None else out
         return
     if json_wanted():
-        raise InvalidOption(
-            "--json and - both need standard output. Write the table to a file, or leave --json out."
-        )
+        raise InvalidOption("--json and - both need standard output. Write the table to a file, or leave --json out.")
     found = str(format or getattr(source, "format", "csv"))
     if found in ("xlsx", "parquet", "arrow") and sys.stdout.isatty():
         raise InvalidOption(f"--out -: {found} is not for a terminal. Pass --format csv, or the name of a file.")

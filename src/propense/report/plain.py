@@ -31,6 +31,8 @@ PLAIN = {
     "than on the number.",
     "halves_disagree": "There is too little data for a stable answer: two halves of the rows give different ones. "
     "Label more rows, or use fewer columns.",
+    "mostly_labelled": "Most rows are labelled. Check that the label was not read the wrong way round; if it was not, "
+    "the estimates rest on few unlabelled rows.",
     "few_rows": "There are few rows, so that little can be learned from them. More rows would help most.",
     "falling_curve": "What was learned from some rows does not hold for others. Use other columns, or label more rows.",
     "one_source": "There is only one source of labels, so that the number of positives rests on the shape of curves "
