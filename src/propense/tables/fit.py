@@ -131,12 +131,20 @@ class TableFit(Readable):
             ]
         )
 
+    def _headline(self) -> str:
+        from propense.tables.headline import headline
+
+        quoted = headline(self)
+        return str(quoted).rstrip(".") if quoted.unquoted or quoted.certain else quoted.between
+
     def _sheets(self) -> list[Sheet]:
+        from propense.tables.headline import headline
+
         counts = self.counts
         lines = [
             ["rows", f"{counts.rows:,}"],
             ["labelled", f"{counts.labelled:,}"],
-            ["positive without a label, estimated", f"{counts.hidden:,.0f}"],
+            ["positive without a label", headline(self).hidden or "not known"],
             ["predicted positive", f"{counts.positive:,}"],
             ["predicted positive by the naive method", f"{counts.naive_positive:,}"],
         ]
