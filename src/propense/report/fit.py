@@ -41,6 +41,7 @@ from propense.tables import (
     suggest_columns,
     summarise_estimator,
 )
+from propense.tables.promise import too_little_learned
 
 __all__ = ["FitReport", "gather_fit", "report_fit"]
 
@@ -142,7 +143,7 @@ def gather_fit(
         groups=_groups(conclusion.compared, bool(conclusion.differing)),
         learned=[*describe_learning(found), *([] if suggestion is None else [_asked(suggestion)])],
         sensitivity=sensitivity_chart(found, quoted),
-        bounds="" if quoted.unquoted else _bounds(found),
+        bounds="" if too_little_learned(found.estimator) else _bounds(found),
         at_random=conclusion.test,
         notes=notes,
         assumptions=describe_assumptions(found),
