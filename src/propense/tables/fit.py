@@ -96,7 +96,8 @@ class TableFit(Readable):
     sources : SourcesTest or None
         The test of whether several sources of labels are independent, if there are several.
     rows : int ndarray or None
-        Where the rows are in the table, from 0, if some that repeat others were left out; None if all are here.
+        Where the rows are in the table, from 0 and ascending, if some that repeat others were left out; None if all are
+        here.
     """
 
     estimator: BasePUClassifier
@@ -154,6 +155,14 @@ class TableFit(Readable):
     def expected(self) -> NDArray[np.float64]:
         """P(Y=1 | x, s) of every row: 1 if it is labelled, else h(x)."""
         return np.where(self.labelled, 1.0, self.scores.hidden)
+
+    def in_table(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where rows that were fitted are in the table as it was given."""
+        return rows if self.rows is None else self.rows[rows]
+
+    def positions(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where rows of the table are among those that were fitted; the two differ if repeated rows were left out."""
+        return rows if self.rows is None else np.searchsorted(self.rows, rows)
 
     @property
     def prior_range(self) -> tuple[float, float] | None:

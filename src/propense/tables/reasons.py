@@ -91,8 +91,7 @@ def row_reasons(found: TableFit | TableModel, rows: Any, table: Any = None) -> l
     preparation = None if found.model is None else found.model.preparation
     matrix = found.matrix[rows] if len(rows) else found.matrix[:0]
     # Rows that were dropped as duplicates are still in the table.
-    places = rows if found.rows is None else found.rows[rows]
-    texts = {} if table is None else _texts(table, found.schema, places)
+    texts = {} if table is None else _texts(table, found.schema, found.in_table(rows))
     return _in_words(found.estimator, preparation, found.schema, matrix, texts, found.matrix)
 
 
