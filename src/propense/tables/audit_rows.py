@@ -69,8 +69,7 @@ def read_rows(model: TableModel, table: Any, where: str, decimal: str | None = N
     if labelled.all():
         columns = ", ".join(map(repr, model.label.columns))
         raise InvalidTable(f"{where}, column {columns}: every row is labelled, so there is nothing to check.")
-    points = model.decimal_sign(decimal, where).points(table, model.schema.names)
-    read = model.schema.read(points, where)
+    read = model.read(table, where, decimal=decimal)
     ids = np.array([str(row + 1) for row in range(table.num_rows)], dtype=object)
     if model.id is not None:
         ids = row_ids(table, model.id, where)
