@@ -218,7 +218,7 @@ def _group_words(compared: tuple[GroupComparison, ...]) -> str:
 
 
 def _groups(compared: tuple[GroupComparison, ...], differing: bool) -> Grid:
-    """The groups of every column; the ratios only where groups can be told apart."""
+    """The groups of every column; the ratios only where groups can be distinguished."""
     head = ["group", "rows", "labelled", "estimated positives", "positives labelled"]
 
     def cells(column: str, each: GroupShare, shown: bool) -> list[str]:
