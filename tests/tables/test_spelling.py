@@ -163,3 +163,10 @@ def test_numbers_with_a_unit_show_the_decimal_sign_too():
         sign(",").points(pa.table({"w": ["1.234 kg"]}), ["w"])
     with pytest.raises(InvalidTable, match="other numbers have decimal commas"):
         sign(None).points(pa.table({"w": ["72,5 kg", "72.25 kg"]}), ["w"])
+
+
+def test_a_file_that_is_fitted_by_its_name_is_remembered_as_it_is_written(tmp_path, clinic):
+    text = text_of(clinic, ".").to_pandas().replace({"sex": {"f": "weiblich", "m": "männlich"}})
+    text.to_csv(tmp_path / "t.csv", index=False, encoding="utf-16")
+    found = fit_table(tmp_path / "t.csv", "reported", id="patient", learners="linear", scar_test=False)
+    assert found.model.spelling == Spelling(".", "utf-16")

@@ -16,16 +16,10 @@ from propense._maths.logistic import logit
 from propense._representation import Readable, Sheet
 from propense.errors import InvalidOption, PropenseError
 from propense.estimators import BasePUClassifier, Naive, PUClassifier, find_method
-from propense.tables.fit import _read_label
+from propense.tables.as_table import as_table
+from propense.tables.begin import BegunFit, begin_fit, folds_by_id
 from propense.tables.model import out_of_fold_scores, prior_range, review_order, scores_of
-from propense.tables.prepare import (
-    FitOptions,
-    PreparedTable,
-    check_columns,
-    fit_collecting_warnings,
-    prepare_method,
-    prepare_table,
-)
+from propense.tables.prepare import FitOptions, PreparedTable, fit_collecting_warnings, prepare_method
 
 __all__ = ["COMPARED", "Comparison", "MethodResult", "compare_table"]
 
@@ -102,7 +96,7 @@ class Comparison(Readable):
     rows, labelled : int
         Of the rows that were compared.
     rows_of_table : int
-        Of the whole table; more than ``rows`` if a sample was drawn.
+        Of the whole table, without repeated rows that were left out; more than ``rows`` if a sample was drawn.
     top : int
         The length of the lists that are compared.
     overlap : ndarray of shape (n_results, n_results)
@@ -112,7 +106,9 @@ class Comparison(Readable):
     correlation : ndarray of shape (n_results, n_results)
         The rank correlation of h(x), the chance that an unlabelled row is positive, over the unlabelled rows.
     on_all : int ndarray
-        The rows that are on every list, from 0.
+        The rows of the table that are on every list, from 0.
+    notes : tuple of str
+        On repeated rows, and on columns that were left out or may not be features.
     """
 
     results: tuple[MethodResult, ...]
@@ -124,6 +120,7 @@ class Comparison(Readable):
     agreement: NDArray[np.float64]
     correlation: NDArray[np.float64]
     on_all: NDArray[np.intp]
+    notes: tuple[str, ...] = ()
 
     @property
     def answered(self) -> list[MethodResult]:
@@ -205,7 +202,7 @@ def compare_table(
     top: int = 100,
     max_rows: int | None = _MOST_ROWS,
     jobs: int | None = None,
-    where: str = "the table",
+    where: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -216,7 +213,8 @@ def compare_table(
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : pyarrow.Table, data frame of pandas or polars, str or Path
+        As in `fit_table`.
     label : str or FitOptions
         The column that shows which rows are labelled, or all options in one object, whose method is not used.
     methods : list of str, default=None
@@ -228,8 +226,8 @@ def compare_table(
         The most rows to compare methods on; of more, so many are drawn at random. None compares on all.
     jobs : int, default=None
         How many methods are fitted at the same time; -1 means as many as there are processors.
-    where : str, default="the table"
-        The name of the table in errors.
+    where : str, default=None
+        The name of the table in errors; None means the name of its file, or "the table".
     progress : callable, default=None
         Called with the name of the method that is done, how many are done, and how many there are.
     **options
@@ -245,6 +243,7 @@ def compare_table(
     >>> table = TableFile("patients.csv").read()  # doctest: +SKIP
     >>> print(compare_table(table, "reported", id="patient"))  # doctest: +SKIP
     """
+    table, where, _ = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
     if len(chosen.labels) > 1:
         raise InvalidOption(
@@ -257,17 +256,15 @@ def compare_table(
         raise InvalidOption("jobs=0 is not a number of fits. Pass 1 or more, or -1 for as many as processors.")
     names = _known(methods)
     chosen = replace(chosen, method="pu", learners=None, parameters={}, jobs=None, scar_test=False)
-    columns, whole = check_columns(table.column_names, chosen, where), table.num_rows
-    if max_rows is not None and whole > max_rows:
-        table = table.take(np.sort(np.random.default_rng(0).choice(whole, max_rows, replace=False)))
-    _, prepared, _ = prepare_table(table, columns, _read_label(table, chosen, where), chosen, where)
+    begun = begin_fit(table, chosen, where, most=max_rows)
+    prepared = begun.prepared
     top = min(top, int((~prepared.labelled).sum()))
     found: dict[str, _Measured] = {}
-    for measured in _measure_all(names, chosen, prepared, top, jobs):
+    for measured in _measure_all(names, chosen, begun, top, jobs):
         found[measured.result.name] = measured
         if progress is not None:
             progress(measured.result.name, len(found), len(names))
-    return _compare([found[name] for name in names], prepared.labelled, whole, top)
+    return _compare([found[name] for name in names], begun, top)
 
 
 @dataclass(frozen=True)
@@ -290,21 +287,22 @@ def _known(methods: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _measure_all(names: list[str], options: FitOptions, prepared: PreparedTable, top: int, jobs: int | None) -> Any:
+def _measure_all(names: list[str], options: FitOptions, begun: BegunFit, top: int, jobs: int | None) -> Any:
     """Each method's answer, in any order."""
     if jobs in (None, 1):
-        return (_measure(name, options, prepared, top) for name in names)
+        return (_measure(name, options, begun.prepared, begun.ids, top) for name in names)
     workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    return workers(delayed(_measure)(name, options, prepared, top) for name in names)
+    return workers(delayed(_measure)(name, options, begun.prepared, begun.ids, top) for name in names)
 
 
-def _measure(name: str, options: FitOptions, prepared: PreparedTable, top: int) -> _Measured:
+def _measure(name: str, options: FitOptions, prepared: PreparedTable, ids: NDArray[Any] | None, top: int) -> _Measured:
     """Fit one method. Whatever goes wrong is its answer: other methods have theirs all the same."""
     method, learners = _VARIANTS.get(name, (name, None))
     begun = time.perf_counter()
     try:
         estimator, inputs, ignored = prepare_method(replace(options, method=method, learners=learners), prepared)
-        notes = fit_collecting_warnings(estimator, inputs, prepared.labelled)
+        with folds_by_id(estimator, ids, prepared.labelled):
+            notes = fit_collecting_warnings(estimator, inputs, prepared.labelled)
         kept = out_of_fold_scores(estimator, len(prepared.labelled))
         scores = scores_of(estimator, inputs) if kept is None else kept
         positive = logit(scores.posterior) > estimator._cut()
@@ -347,8 +345,8 @@ def _assumed(estimator: BasePUClassifier, options: FitOptions, ignored: tuple[st
     return lines if replaced else (*lines, *estimator.description.assumes)
 
 
-def _compare(found: list[_Measured], labelled: NDArray[np.bool_], whole: int, top: int) -> Comparison:
-    size = len(found)
+def _compare(found: list[_Measured], begun: BegunFit, top: int) -> Comparison:
+    size, labelled = len(found), begun.prepared.labelled
     overlap, agreement, correlation = (np.full((size, size), np.nan) for _ in range(3))
     for i, one in enumerate(found):
         for j, other in enumerate(found):
@@ -360,8 +358,18 @@ def _compare(found: list[_Measured], labelled: NDArray[np.bool_], whole: int, to
                 correlation[i, j] = _correlation(one.ranks, other.ranks)
     lists = [set(each.listed.tolist()) for each in found if each.listed is not None]
     on_all = np.array(sorted(set.intersection(*lists)) if lists else [], dtype=np.intp)
-    results = tuple(each.result for each in found)
-    return Comparison(results, len(labelled), int(labelled.sum()), whole, top, overlap, agreement, correlation, on_all)
+    return Comparison(
+        results=tuple(each.result for each in found),
+        rows=len(labelled),
+        labelled=int(labelled.sum()),
+        rows_of_table=begun.total,
+        top=top,
+        overlap=overlap,
+        agreement=agreement,
+        correlation=correlation,
+        on_all=on_all if begun.rows is None else begun.rows[on_all],
+        notes=tuple(begun.notes),
+    )
 
 
 def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

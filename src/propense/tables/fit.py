@@ -1,8 +1,7 @@
 """Fit a method to a table, and summarise the fit."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,21 +17,18 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sources import has_columns, read_sources
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense._representation import Readable, Sheet
-from propense._steps.folds import FEW_FOLDS, is_small
 from propense.errors import InvalidInput
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest, SourcesTest, sources_test
 from propense.tables.as_table import as_table
-from propense.tables.cells import row_ids
-from propense.tables.duplicates import apply_choice, folds_of_ids, note_repeated_ids
+from propense.tables.begin import begin_fit, folds_by_id
+from propense.tables.duplicates import note_repeated_ids
 from propense.tables.fitted_rows import remember, remember_scores
 from propense.tables.groups import Grouping, group_labels
-from propense.tables.label_columns import LabelColumns, read_label_columns
-from propense.tables.labels import Label, name_values, read_label
+from propense.tables.labels import name_values
 from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
-from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fit_collecting_warnings, prepare_table
-from propense.tables.problems import Problems
+from propense.tables.prepare import FitOptions, PreparedTable, fit_collecting_warnings
 from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
 
@@ -183,7 +179,8 @@ def fit_table(
     Parameters
     ----------
     table : pyarrow.Table, data frame of pandas or polars, str or Path
-        The table, or the name of its file: CSV, Parquet or Arrow. The index of a data frame is left out.
+        The table, or the name of its file: CSV, JSON lines, Excel, Parquet or Arrow. The index of a data frame is left
+        out.
     label : str, list of str or FitOptions
         The column that shows which rows are labelled, those of several sources, or all options in one object.
     where : str, default=None
@@ -197,25 +194,14 @@ def fit_table(
     -------
     TableFit
     """
-    table, where = as_table(table, where)
+    table, where, spelling = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
-    problems = Problems(where)
-    columns = check_columns(table.column_names, chosen, where, problems)
-    found = None
-    if set(chosen.labels) <= set(table.column_names):
-        with problems.collecting():
-            found = _read_label(table, chosen, where)
-    rows, repeats = None, list[str]()
-    if not problems.found:
-        with problems.collecting():
-            table, rows, repeats = apply_choice(table, chosen.duplicates, where)
-    model, prepared, notes = prepare_table(table, columns, found, chosen, where, problems=problems)
-    notes = repeats + notes
-    ids = None if chosen.id is None else row_ids(table, chosen.id, where)
+    begun = begin_fit(table, chosen, where)
+    model, prepared, notes, ids, rows = begun.model, begun.prepared, begun.notes, begun.ids, begun.rows
     fits = None if progress is None else partial(progress, "fit")
-    with _folds_by_id(model.estimator, ids, prepared.labelled) as folds:
+    with folds_by_id(model.estimator, ids, prepared.labelled) as folds:
         notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labels(chosen.labels), fits)
-    name_values(model.estimator, found, prepared.labelled)
+    name_values(model.estimator, model.label, prepared.labelled)
     if ids is not None:
         notes += note_repeated_ids(ids, str(chosen.id), prepared.matrix, folds=folds)
     if progress is not None:
@@ -223,7 +209,8 @@ def fit_table(
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
     kept = out_of_fold_scores(model.estimator, len(prepared.labelled))
     held = None if kept is None else remember_scores(prepared.matrix, ids, _log_odds(kept))
-    model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held)
+    spelling = replace(spelling, decimal=model.spelling.decimal)
+    model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held, spelling=spelling)
     found_sources = None
     if prepared.sources is not None and isinstance(model.estimator, SeveralSources):
         found_sources = sources_test(model.estimator, prepared.inputs, prepared.labels(chosen.labels))
@@ -232,35 +219,6 @@ def fit_table(
         ids = (rows + 1).astype(str).astype(object)
     summary = summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
     return replace(summary, sources=found_sources, rows=rows)
-
-
-@contextmanager
-def _folds_by_id(estimator: BasePUClassifier, ids: NDArray[Any] | None, labelled: NDArray[np.bool_]) -> Iterator[bool]:
-    """Let a method that holds rows out hold out all rows of an id together; whether it does.
-
-    Folds are as long as the table, so they do not stay on the estimator.
-    """
-    cv = estimator.get_params().get("cv")
-    learns = getattr(estimator, "learners", "linear") != "linear"
-    if ids is None or not learns or not isinstance(cv, int):
-        yield False
-        return
-    count = min(cv, FEW_FOLDS) if is_small(len(labelled), int(labelled.sum())) else cv
-    folds = folds_of_ids(ids, labelled, count, seed=0)
-    try:
-        if folds is not None:
-            estimator.set_params(cv=folds)
-        yield folds is not None
-    finally:
-        estimator.set_params(cv=cv)
-
-
-def _read_label(table: Any, options: FitOptions, where: str) -> Label | LabelColumns:
-    """The label column, or those of several sources."""
-    names = options.labels
-    if len(names) > 1:
-        return read_label_columns(table, names, where, options.positive)
-    return read_label(table.column(names[0]), names[0], where, options.positive)
 
 
 def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
