@@ -190,3 +190,13 @@ def test_fits_without_a_table_have_reasons_where_columns_are_known():
     gaps = summarise_estimator(linear, np.where(data.X > 2, np.nan, data.X), data.labelled)
     rows = np.flatnonzero(data.X[:, 0] > 2)
     assert any("column 0 missing" in str(each) for each in row_reasons(gaps, rows))
+
+
+def test_numbers_have_their_unit_with_and_without_the_table(clinic):
+    kilos = pa.array([f"{40 + age:.0f} kg" for age in clinic["age"].to_pylist()])
+    table = clinic.drop_columns(["age"]).append_column("weight", kilos)
+    found = fit_table(table, "reported", id="patient", method="pglin", scar_test=False)
+    rows = [i for i, each in enumerate(row_reasons(found, np.arange(600))) if "weight" in str(each)]
+    said = [[each.raising for each in row_reasons(found, rows, given)] for given in (None, table)]
+    assert said[0] == said[1]
+    assert any(f"weight {kilos[row]}" in phrase for row, line in zip(rows, said[0], strict=True) for phrase in line)

@@ -133,5 +133,6 @@ def _check_ids(ids: NDArray[Any], column: str, where: str) -> None:
         one, other = np.flatnonzero(ids == twice)[:2] + 1
         raise InvalidTable(
             f"{where}, column {column!r} holds {twice!r} in rows {one} and {other}, so a verdict on it would not say "
-            "which row it is about. Give each row an id of its own, or fit a model without id=."
+            "which row it is about. Leave out rows that repeat others, give each row an id of its own, or fit a model "
+            "without id=."
         )

@@ -271,11 +271,10 @@ def _in_words(column: Column, seen: SeenColumn, part: int, share: float, was: fl
 
 def _written(column: Column, value: float) -> str:
     if column.kind == "date":
-        return date_of(np.floor(value)) if abs(value) < 3e6 else f"{value:g} days since 1970"
+        return date_of(np.floor(value))
     if column.kind == "duration":
         return duration_words(value)
-    unit = column.form.partition("unit:")[2]
-    return f"{value:,.6g} {unit}".rstrip()
+    return f"{value:,.6g} {column.unit}".rstrip()
 
 
 def _percent(share: float, nothing: str = "0%") -> str:

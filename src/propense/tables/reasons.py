@@ -178,7 +178,7 @@ def _phrase(column: Column, value: float, middle: tuple[float, float] | None, te
             text = f'"{text}"'
     if np.isnan(value) or (column.kind == "category" and value >= 0 and column.levels[int(value)] == MISSING):
         return f"{name} missing"
-    phrase = f"{name} {text or _cell(column, value)}"
+    phrase = f"{name} {text or f'{_cell(column, value)} {column.unit}'.rstrip()}"
     if middle is None or middle[0] <= value <= middle[1]:
         return phrase
     low, high = (_cell(column, end) for end in middle)
