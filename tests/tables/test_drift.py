@@ -14,7 +14,7 @@ from clinic import make_clinic
 from propense.errors import ModelFileError
 from propense.model_files.codec import build_model, describe_model
 from propense.tables import Drift, MovedColumn, Schema, TableFile, fit_table, score_file
-from propense.tables.drift import DriftWatch, summarise_columns
+from propense.tables.drift import DriftWatch, is_seen, summarise_columns
 from propense.tables.schema import Column
 from propense.tables.scoring import _promise
 
@@ -154,6 +154,13 @@ def test_summaries_that_do_not_match_the_columns_are_refused(model, change):
     description["seen"] = change(description["seen"]) if callable(change) else change
     with pytest.raises(ModelFileError, match="summaries of columns do not match"):
         build_model(description)
+
+
+def test_a_cut_that_is_not_a_day_is_refused():
+    column, counts = Column("when", "date"), np.array([0, 10, 10])
+    assert is_seen(column, np.array([18_000.0]), counts)
+    assert not is_seen(column, np.array([1e300]), counts)
+    assert is_seen(Column("x", "number"), np.array([1e300]), counts)
 
 
 @pytest.mark.parametrize("words", ["na", ["na", 3], ["na"], ["", "\ud800"], ["", "x" * 2000], [""] * 300])

@@ -290,4 +290,6 @@ def is_seen(column: Column, cuts: Any, counts: Any) -> bool:
     width = {"category": len(column.levels) + 1, "truth": 3}.get(column.kind, len(cuts) + 2)
     named = column.kind in ("category", "truth")
     fine = bool(np.isfinite(cuts).all() and (np.diff(cuts) > 0).all() and (counts >= 0).all())
+    # Seconds since 1970 as NumPy counts them.
+    fine = fine and not (column.kind == "date" and bool((np.abs(cuts) >= 2**63 / 86_400).any()))
     return fine and len(counts) == width and not (named and len(cuts)) and bool((counts < 2**53).all())
