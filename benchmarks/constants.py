@@ -22,7 +22,7 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 
 from propense import PUClassifier
-from propense._steps import label_learners, label_scores, pair_curve, readings
+from propense._steps import label_learners, label_scores, learner_weights, pair_curve, readings
 from propense._steps.label_learners import BOOSTED, LOGISTIC, TREES, LabelLearner
 from propense.datasets import names
 from propense.estimators import _pu
@@ -73,9 +73,9 @@ CONSTANTS: dict[str, Callable[[float], Any]] = {
     "boosting, leaves, 15": _of_classifier(BOOSTED, "max_leaf_nodes"),
     "boosting, columns at a split, 30 %": _of_classifier(BOOSTED, "max_features"),
     "extra trees, rows of a leaf, √n/3": _of_classifier(TREES, "min_samples_leaf"),
-    "penalty on different weights, 100": _of_module(label_scores, "_EVEN"),
+    "penalty on different weights, 100": _of_module(learner_weights, "_EVEN"),
     "evidence for a linear pair, 10": _of_module(pair_curve, "STRONG"),
-    "standard errors for a linear learner alone, 2": _of_module(label_scores, "_CLEARLY"),
+    "standard errors for a linear learner alone, 2": _of_module(learner_weights, "_CLEARLY"),
     "climb, 2": _of_module(pair_curve, "_CLIMB"),
     "climb, power 4": _of_module(pair_curve, "_POWER"),
     "bells, rows of the width, 50": _of_module(readings, "_ROWS"),

@@ -24,7 +24,7 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import to_host
 from propense._solvers import newton
-from propense._steps import label_scores
+from propense._steps import label_scores, learner_weights
 from propense._steps.label_learners import BOOSTED, TREES, LabelLearner, auto_learners, given_learners, learnable
 from propense._steps.label_scores import fit_label_score
 from propense._steps.pair_curve import PairSettings, fit_pair_curve
@@ -215,7 +215,7 @@ def test_areas_are_scikit_learns_with_ties_and_weights(rng):
     t, s = rng.integers(0, 5, size=200).astype(float), rng.random(200) < 0.4
     weights = rng.random(200)
     sample = Sample(as_design(t[:, np.newaxis]), s, weights, None)
-    assert label_scores._area(sample, t) == pytest.approx(roc_auc_score(s, t, sample_weight=weights), abs=1e-12)
+    assert learner_weights.area(sample, t) == pytest.approx(roc_auc_score(s, t, sample_weight=weights), abs=1e-12)
 
 
 def test_a_pair_with_strong_evidence_counts_as_much_as_all_others(rng):
@@ -357,7 +357,7 @@ def row_losses(s, score, weights):
 def test_the_loss_of_a_label_is_that_of_a_weighted_regression_on_the_score(problem, rng):
     X, s = problem
     weights = rng.exponential(size=240) ** 2
-    found = label_scores._label_loss(Sample(as_design(X), s, weights, None), X[:, 0])
+    found = learner_weights.label_loss(Sample(as_design(X), s, weights, None), X[:, 0])
     np.testing.assert_allclose(found, row_losses(s, X[:, 0], weights), atol=1e-4)
 
 
@@ -367,7 +367,6 @@ def test_a_linear_learner_stands_alone_if_it_is_two_standard_errors_better_than_
     n, seen = 400, []
     names = ["logistic regression", "boosted trees", "extra trees", "logistic regression, hardly penalised"]
     names += ["linear pair"] * paired
-    members = [label_scores.Member(name, False, ()) for name in names]
     weights = rng.exponential(size=n) if weighted else None
     for noise in (*np.linspace(0.0, 1.5, 25), 3.0):
         signal = rng.normal(size=n)
@@ -380,11 +379,10 @@ def test_a_linear_learner_stands_alone_if_it_is_two_standard_errors_better_than_
         total = n if weights is None else weights.sum()
         clear = mean / np.sqrt(np.average((gain - mean) ** 2, weights=weights) / total)
         sample = Sample(as_design(signal[:, np.newaxis]), s, weights, None)
-        kept, scores = label_scores._choose(sample, members, raw, ours if paired else None)
+        kept = learner_weights.choose(sample, names, raw, ours if paired else None)
         alone = ["linear pair"] if paired else ["logistic regression, hardly penalised"]
         several = [name for name in names if name != "logistic regression, hardly penalised"]
-        assert [each.name for each in kept] == (alone if clear > 2.0 else several)
-        assert all(one is raw[names.index(each.name)] for one, each in zip(scores, kept, strict=True))
+        assert [names[place] for place in kept] == (alone if clear > 2.0 else several)
         seen.append(np.digitize(clear, [0.0, 2.0]))
     assert set(seen) == {0, 1, 2}
 
@@ -394,12 +392,11 @@ def test_a_pair_is_refuted_if_the_learners_together_predict_labels_better(rng, n
     signal = rng.normal(size=600)
     s = rng.random(600) < 1 / (1 + np.exp(0.5 - 1.5 * signal))
     names = ["logistic regression", "boosted trees", "logistic regression, hardly penalised", "linear pair"]
-    members = [label_scores.Member(name, False, ()) for name in names]
     # Each of the two learners is worse than the pair; what was left out of the mean is best.
     one, two, pair = (signal + much * rng.normal(size=600) for much in (1.0, 1.0, noise))
     sample = Sample(as_design(signal[:, np.newaxis]), s, None, None)
     losses = [row_losses(s, each, None).mean() for each in (one / one.std() + two / two.std(), pair)]
-    found = label_scores._is_refuted(sample, members, [one, two, signal, np.zeros(600)], pair)
+    found = learner_weights.is_refuted(sample, names, [one, two, signal, np.zeros(600)], pair)
     assert found == (losses[0] < losses[1]) == (noise > 1.0)
 
 

@@ -21,27 +21,20 @@ from propense._designs import Design, Predictor, as_design, column_scales
 from propense._designs.threads import map_in_threads, one_blas_thread, one_openmp_thread
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Index, Rows, Vector, as_float, library_of, namespace
+from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
 from propense._maths.double_logistic import label_log_odds
-from propense._maths.logistic import logistic_loss
 from propense._steps.folds import Folds, split_rows
-from propense._steps.label_learners import BOOSTED, LINEAR, PAIR, TREES, LabelLearner, is_moderate
-from propense._steps.learners import Learner, fit_logistic
+from propense._steps.label_learners import PAIR, LabelLearner, is_moderate
+from propense._steps.learner_weights import area, choose, combine, is_refuted
+from propense._steps.learners import Learner
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
 from propense.errors import InvalidOption
 
 __all__ = ["LabelScore", "Member", "ScoredRows", "fit_label_score"]
 
-# How many standard errors better is clearly better.
-_CLEARLY = 2.0
-# The penalty that holds the weights of learners together. `benchmarks/constants.py` halves and doubles it.
-_EVEN = 100.0
-
 # Fewer rows than these are scored sooner than threads start.
 _THREADED_ROWS = 1000
-# The most rows of blocks, roughly, that an area is computed from.
-_AREA_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -184,13 +177,16 @@ def fit_label_score(
             members.append(both[0])
             labels = label_log_odds(*(_out_of_fold(each, plain, prepared, held) for each in both))
     raw = [_out_of_fold(member, plain, prepared, held) for member in members]
-    if labels is not None and sample.propensity_columns is None and _is_refuted(sample, members, raw, labels):
-        members, raw, labels = members[:-1], raw[:-1], None
-    members, raw = _choose(sample, members, raw, labels)
-    weights, constant, t = _combine(sample, members, raw)
+    names = [member.name for member in members]
+    if labels is not None and sample.propensity_columns is None and is_refuted(sample, names, raw, labels):
+        # The pair is the last of them.
+        names, labels = names[:-1], None
+    kept = choose(sample, names, raw[: len(names)], labels)
+    members, raw = [members[place] for place in kept], [raw[place] for place in kept]
+    weights, constant, t = combine(sample, [member.name for member in members], raw)
     # What adds nothing is left out, unless nothing was learned.
     used = np.flatnonzero(weights) if weights.any() else np.arange(len(members))
-    learned = {members[place].name: _area(sample, raw[place]) for place in used}
+    learned = {members[place].name: area(sample, raw[place]) for place in used}
     score = LabelScore(tuple(members[place] for place in used), weights[used], constant, preparation, columns)
     return ScoredRows(score, t, learned, evidence, alignment)
 
@@ -230,101 +226,6 @@ def _fit_members(
                 progress(len(members) * len(held) + len(found), len(learners) * len(held))
         members.append(Member(learner.name, learner.plain, tuple(found)))
     return members
-
-
-def _is_refuted(sample: Sample, members: list[Member], raw: list[Any], labels: Any) -> bool:
-    """Whether the mean of the learners predicts labels it has not seen better than the pair, the last member, does.
-
-    `labels` are the pair's log-odds of a label. A pair also looks strong where its linear y is wrong and e makes up for
-    it; what it says of the labels is then worse than what the learners say.
-    """
-    others = [score for member, score in zip(members, raw, strict=True) if member.name not in (LINEAR, PAIR)]
-    scaled, _, _ = _scale(sample, others)
-    return sample.mean(_label_loss(sample, labels)) > sample.mean(_label_loss(sample, sum(scaled[1:], scaled[0])))
-
-
-def _choose(
-    sample: Sample, members: list[Member], raw: list[Any], labels: Any | None
-) -> tuple[list[Member], list[Any]]:
-    """The members to average, and their scores: linear or curved.
-
-    If a logistic regression with hardly a penalty, or the linear pair (`labels` are its log-odds of a label), predicts
-    labels it has not seen clearly better than all kinds of trees do, relations are linear. The pair then stands alone
-    or, without one, that regression, which is left out otherwise.
-    """
-    names = [member.name for member in members]
-    if LINEAR not in names:
-        return members, raw
-    scores = dict(zip(names, raw, strict=True))
-    linear = [_label_loss(sample, each) for each in (scores[LINEAR], labels) if each is not None]
-    curved = [_label_loss(sample, scores[name]) for name in (BOOSTED, TREES) if name in scores]
-    gain = min(curved, key=sample.mean) - min(linear, key=sample.mean)
-    mean = sample.mean(gain)
-    error = math.sqrt(sample.mean((gain - mean) ** 2) / sample.total_weight)
-    alone = PAIR if PAIR in names else LINEAR
-    clear = mean > _CLEARLY * error
-    kept = [place for place, name in enumerate(names) if (name == alone if clear else name != LINEAR)]
-    return [members[place] for place in kept], [raw[place] for place in kept]
-
-
-def _label_loss(sample: Sample, score: Any) -> Any:
-    """The loss of every row's label, predicted from a score alone."""
-    along = as_design(score[:, np.newaxis])
-    coef = fit_logistic(along, sample.labelled, sample.weights, ridge=1e-3).coef
-    return logistic_loss(along.matvec(coef), as_float(sample.labelled))
-
-
-def _combine(sample: Sample, members: Sequence[Member], raw: Sequence[Any]) -> tuple[Vector, float, Any]:
-    """The members' weights, the constant, and the score of the rows: mean 0, spread 1.
-
-    A linear pair counts as much as all others together.
-    """
-    scaled, means, weights = _scale(sample, raw)
-    of_pair = np.array([member.name == PAIR for member in members])
-    others = np.flatnonzero(~of_pair & (weights > 0.0))
-    if len(others) > 1:
-        shares = _stack(sample, [scaled[place] for place in others])
-        together = sum(share * scaled[place] for share, place in zip(shares, others, strict=True))
-        # With a spread of 1, as the pair has.
-        weights[others] *= shares / max(math.sqrt(sample.mean(together**2)), 1e-9)
-    total = sum(weight * (each - mean) for weight, each, mean in zip(weights, raw, means, strict=True))
-    spread = math.sqrt(sample.mean(total**2))
-    scale = 1.0 / spread if spread > 1e-9 else 0.0
-    weights = weights * scale
-    return weights, -float(weights @ means), sample.design.hold(total * scale)
-
-
-def _scale(sample: Sample, raw: Sequence[Any]) -> tuple[list[Any], Vector, Vector]:
-    """Log-odds with mean 0 and spread 1, their means, and what they were multiplied by."""
-    means = np.array([sample.mean(each) for each in raw])
-    spreads = [math.sqrt(sample.mean((each - mean) ** 2)) for each, mean in zip(raw, means, strict=True)]
-    # A learner that gives every row the same log-odds says nothing.
-    weights = np.array([1.0 / spread if spread > 1e-9 else 0.0 for spread in spreads])
-    return [weight * (each - mean) for weight, each, mean in zip(weights, raw, means, strict=True)], means, weights
-
-
-def _stack(sample: Sample, scores: list[Any]) -> Vector:
-    """The weights of scores, none below 0, that predict the labels best; a penalty holds them together."""
-    kept, weights = np.arange(len(scores)), np.ones(len(scores))
-    while len(kept) > 1:
-        # The first direction is the sum of the scores, the others are differences.
-        directions = np.linalg.qr(np.column_stack([np.ones(len(kept)), np.eye(len(kept))[:, 1:]]))[0]
-        columns = [sum(w * scores[k] for w, k in zip(way, kept, strict=True)) for way in directions.T]
-        along, ridge = as_design(_beside(columns)), np.append(1e-3, np.full(len(kept) - 1, _EVEN))
-        weights[kept] = directions @ fit_logistic(along, sample.labelled, sample.weights, ridge=ridge).coef[1:]
-        if (weights[kept] > 0.0).all():
-            return weights
-        worst = int(weights[kept].argmin())
-        weights[kept[worst]], kept = 0.0, np.delete(kept, worst)
-    # What is left has the score to itself.
-    weights[kept] = 1.0
-    return weights
-
-
-def _beside(columns: list[Any]) -> Any:
-    """A matrix of columns, wherever they are; of blocks, with all columns in each."""
-    matrix = namespace(columns[0]).stack(columns, 1)
-    return matrix.rechunk({1: len(columns)}) if library_of(matrix) == "dask" else matrix
 
 
 def _both(design: Design, columns: Index | None, preparation: Preparation | None) -> tuple[Design, Design]:
@@ -414,23 +315,3 @@ def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any
     if np.isnan(out).any():
         raise InvalidOption(f"PUClassifier(learners=…): predict_proba of {member.name} gives NaN. Leave it out.")
     return out
-
-
-def _area(sample: Sample, score: Any) -> float:
-    """The chance that a labelled row has a higher score than an unlabelled one, ties counted half.
-
-    Of blocks, from every k-th row, where there are many.
-    """
-    step = math.ceil(sample.design.shape[0] / _AREA_ROWS) if library_of(score) == "dask" else 1
-    score, labelled, weights = sample.gather(partial(_every, step), score, sample.labelled)
-    order = np.argsort(score, kind="stable")
-    score, labelled, weights = score[order], labelled[order].astype(bool), weights[order]
-    starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)
-    own, rest = (np.add.reduceat(weights * each, starts) for each in (labelled, ~labelled))
-    below = np.cumsum(rest) - 0.5 * rest
-    total = float(own.sum() * rest.sum())
-    return float(own @ below) / total if total > 0.0 else 0.5
-
-
-def _every(step: int, *rows: Rows) -> list[Rows]:
-    return [each[::step] for each in rows]
