@@ -191,7 +191,12 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
     for column in wanted:
         left = column in ("method", "doubts")
         shown.add_column(
-            column, justify="left" if left else "right", no_wrap=column == "positive rows", overflow="fold"
+            column,
+            justify="left" if left else "right",
+            no_wrap=column == "positive rows",
+            overflow="fold",
+            # The longest words of the heads.
+            min_width=max(map(len, column.split())),
         )
     for line, each in zip(sheet.lines, found.results, strict=True):
         cells = [line[place] for place in places]

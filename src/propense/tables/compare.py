@@ -95,7 +95,7 @@ class Comparison(Readable):
     rows, labelled : int
         Of the rows that were compared.
     rows_of_table : int
-        Of the whole table; more than ``rows`` if a sample was drawn.
+        Of the whole table, without duplicates if these were dropped; more than ``rows`` if a sample was drawn.
     top : int
         The length of the lists that are compared.
     overlap : ndarray of shape (n_results, n_results)

@@ -28,7 +28,7 @@ class ReadTable:
     rows : int ndarray or None
         Where they are in the table as it was given, from 0; None if all of them count.
     size : int
-        The number of rows of the table as it was given.
+        The number of rows, without duplicates if these were dropped, before some were drawn.
     where : str
         The name of the table in errors.
     label : Label or LabelColumns
@@ -55,7 +55,7 @@ def read_table(table: Any, options: FitOptions, where: str | None, most_rows: in
     Of more than `most_rows` rows, so many are drawn at random.
     """
     table, where = as_table(table, where)
-    size, problems = table.num_rows, Problems(where)
+    problems = Problems(where)
     columns = check_columns(table.column_names, options, where, problems)
     label = None
     if set(options.labels) <= set(table.column_names):
@@ -65,8 +65,9 @@ def read_table(table: Any, options: FitOptions, where: str | None, most_rows: in
     if not problems.found:
         with problems.collecting():
             table, rows, repeats = apply_choice(table, options.duplicates, where)
-    if most_rows is not None and table.num_rows > most_rows:
-        drawn = np.sort(np.random.default_rng(0).choice(table.num_rows, most_rows, replace=False))
+    size = table.num_rows
+    if most_rows is not None and size > most_rows:
+        drawn = np.sort(np.random.default_rng(0).choice(size, most_rows, replace=False))
         table, rows = table.take(drawn), drawn if rows is None else rows[drawn]
     model, prepared, notes = prepare_table(table, columns, label, options, where, problems=problems)
     return ReadTable(table, rows, size, where, model.label, model, prepared, repeats + notes)
