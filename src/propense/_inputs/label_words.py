@@ -151,7 +151,7 @@ def means_unlabelled(word: str) -> bool:
 
 
 def is_about_labels(word: str) -> bool:
-    """Whether a word says only that a label is not there, and nothing of the row: unlabelled, not reported, unflagged."""
+    """Whether a word says only that there is no label, and nothing of the row: unlabelled, not reported, unflagged."""
     return means_unlabelled(word) or any(_negates(plain_word(word), marked) for marked in _MARKED)
 
 
