@@ -126,6 +126,18 @@ def test_numbers_whose_squares_overflow_are_refused(problem):
     Naive().fit(bad(X, 1e6), s)
 
 
+def test_numbers_that_trees_cannot_read_are_refused_with_their_column(problem):
+    X, s = problem
+    with pytest.raises(InvalidFeatures, match=r"1 entries beyond 3.4e\+38, .* \(1e\+40\) at row 7, column 'dose'"):
+        PUClassifier().fit(FRAMES["pandas"](bad(X, 1e40)), s)
+    with pytest.raises(
+        InvalidFeatures, match=r"trees read, the first \(-1e\+40\) at row 7, column 1. Scale the column"
+    ):
+        PUClassifier().fit(bad(X, -1e40), s)
+    with pytest.raises(InvalidFeatures, match="infinite"):
+        PUClassifier().fit(bad(X, np.inf), s)
+
+
 def test_columns_beyond_float64_are_told_to_be_standardised(problem):
     X, s = problem
     with pytest.raises(InvalidFeatures, match="StandardScaler"):

@@ -1,6 +1,8 @@
 """--json: one object on standard output for every command, and one for every error."""
 
 import json
+from copy import copy
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -11,7 +13,8 @@ from clinic import make_clinic
 from command import call
 from propense.cli._app import app
 from propense.cli._json import plain
-from propense.tables import TableFile, fit_table, list_rows
+from propense.cli._results import fit_result
+from propense.tables import TableFile, describe_groups, fit_table, headline, list_rows
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -55,10 +58,11 @@ def test_a_fit_is_one_object_with_what_the_words_say(folder):
     truth = fit_table(TableFile(folder / "t.csv").read(), "reported", id="patient", learners="linear")
     assert found["command"] == "fit"
     assert found["rows"] == 600
-    assert found["share"]["estimate"] == pytest.approx(truth.estimator.prior_)
-    assert (found["share"]["low"], found["share"]["high"]) == pytest.approx(truth.prior_range)
-    assert found["hidden"]["low"] < found["hidden"]["estimate"] < found["hidden"]["high"]
-    assert found["label_frequency"]["estimate"] == pytest.approx(truth.estimator.label_frequency_)
+    # Too little was learned, so that the words give no number either.
+    assert found["headline"] == str(headline(truth))
+    assert found["share"] == found["label_frequency"] == {"estimate": None, "low": None, "high": None}
+    assert found["groups_that_differ"] == []
+    assert found["about_groups"] == describe_groups(truth)
     assert found["doubts"] == [vars(doubt) for doubt in truth.estimator.doubts_]
     assert found["list"]["promise"]["words"] == str(list_rows(truth, 50).promise)
     assert found["list"]["promise"]["expected"] is None
@@ -67,10 +71,46 @@ def test_a_fit_is_one_object_with_what_the_words_say(folder):
     assert (folder / "m.propense").exists()
 
 
+@pytest.mark.slow
+def test_the_numbers_of_a_fit_are_those_of_its_headline(folder):
+    truth = fit_table(make_clinic()[0], "reported", id="patient", scar_test=False, parameters={"cv": 2})
+    found, quoted = fit_result(truth, folder / "t.csv", None), headline(truth)
+    assert found["positives"] == {"estimate": quoted.middle, "low": quoted.low, "high": quoted.high}
+    assert (found["share"]["low"], found["share"]["high"]) == pytest.approx(truth.prior_range)
+    assert found["hidden"]["low"] == quoted.low - quoted.labelled
+    assert found["label_frequency"]["low"] == quoted.labelled / quoted.high
+    given = fit_result(replace(truth, estimator=given_share(truth.estimator)), folder / "t.csv", None)
+    assert given["share_given"]
+    assert given["positives"]["low"] is None
+
+
+def given_share(estimator):
+    """The same estimator, as if its share of positives had been given."""
+    other = copy(estimator)
+    other.diagnosis_ = replace(other.diagnosis_, low=0.4, high=0.4)
+    return other
+
+
 def test_a_method_without_a_range_has_null(folder):
     found = read(call("fit", "t.csv", *FIT[:4], "--method", "pglin", "--no-scar-test", "--json", cwd=folder))
     assert found["share"]["low"] is None
+    assert found["share"]["estimate"] > 0.0
     assert found["scar_test"] is None
+
+
+def test_what_moved_since_the_fit_is_in_the_object_too(folder):
+    call("fit", "t.csv", *FIT, "--model", "d.propense", "--no-scar-test", cwd=folder)
+    table = make_clinic()[0]
+    older = pa.array([None if age is None else age + 40 for age in table["age"].to_pylist()])
+    csv.write_csv(table.set_column(table.column_names.index("age"), "age", older), folder / "older.csv")
+    ended = call("score", "older.csv", "--model", "d.propense", "--out", "s.csv", "--json", cwd=folder)
+    found = read(ended)
+    (moved,) = found["drift"]["columns"]
+    assert (moved["name"], found["drift"]["much"], found["drift"]["checked"]) == ("age", True, True)
+    assert moved["shift"] > 0.5
+    assert f"Moved since the fit: age: {moved['words']}" in found["notes"]
+    assert all(note in ended.stderr for note in found["notes"])
+    assert found["decimal"] is None
 
 
 def test_scores_audits_and_models_are_objects(folder):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -173,6 +174,10 @@ def test_sparse_rows_and_a_pipeline_are_explained_like_dense_ones(problem):
     assert found.columns == ("a", "b", "c")
     scaled = pipe[:-1].transform(pd.DataFrame(X, columns=list("abc")))
     np.testing.assert_allclose(found.posterior, reasons(pipe[-1], scaled, rows=[4]).posterior)
+    search = GridSearchCV(make_pipeline(StandardScaler(), JERM()), {"jerm__ridge": [JERM().ridge]}, cv=2)
+    searched = reasons(search.fit(pd.DataFrame(X, columns=list("abc")), s), pd.DataFrame(X, columns=list("abc")))
+    assert searched.columns == ("a", "b", "c")
+    np.testing.assert_allclose(searched.posterior[[4]], found.posterior)
 
 
 @pytest.mark.slow
@@ -255,7 +260,7 @@ def test_rows_that_are_not_there_are_refused(problem):
         reasons(model, X, rows=np.ones(4, dtype=bool))
     with pytest.raises(InvalidInput, match="numbers of rows"):
         reasons(model, X, rows=[0.5])
-    with pytest.raises(InvalidInput, match="takes an estimator of propense, not a LogisticRegression"):
+    with pytest.raises(InvalidInput, match="LogisticRegression is neither a fitted estimator of propense"):
         reasons(LogisticRegression().fit(X, s), X)
     assert reasons(model, X, rows=[]).posterior.shape == (0, 3)
     mask = np.arange(300) < 2

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv
 from scipy.stats import spearmanr
 
-from propense.errors import InvalidOption
+from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier
 from propense.tables import FitOptions, compare_table, fit_table, list_rows
 from propense.tables.compare import Comparison, MethodResult
@@ -95,10 +96,10 @@ def test_shares_by_group_go_to_methods_that_find_the_groups(clinic):
 
 
 def test_the_table_is_prepared_once(clinic, monkeypatch):
-    from propense.tables import reading
+    from propense.tables import begin
 
-    calls, real = [], reading.prepare_table
-    monkeypatch.setattr(reading, "prepare_table", lambda *given, **more: calls.append(1) or real(*given, **more))
+    calls, real = [], begin.prepare_table
+    monkeypatch.setattr(begin, "prepare_table", lambda *a, **named: calls.append(1) or real(*a, **named))
     compare_table(clinic, "reported", id="patient", methods=["pglin", "pu-linear"])
     assert calls == [1]
 
@@ -192,3 +193,45 @@ def test_names_of_columns_cannot_run_in_a_notebook(clinic):
         hostile, "reported", id="patient", methods=["pglin"], propensity_features=["<script>alert(1)</script>"]
     )._repr_html_()
     assert "<script" not in page
+
+
+def test_repeated_rows_and_notes_are_those_of_a_fit(clinic):
+    unnamed = clinic.drop_columns(["patient"])
+    stacked = pa.concat_tables([unnamed.slice(0, 100), unnamed])
+    asked = {"duplicates": "drop", "missing": ["north"]}
+    several = compare_table(stacked, "reported", methods=["pglin", "naive"], top=40, **asked)
+    one = fit_table(stacked, "reported", method="pglin", scar_test=False, **asked)
+    assert (several.rows, several.rows_of_table, several.results[0].share) == (600, 600, one.estimator.prior_)
+    assert several.on_all.tolist() == sorted(list_rows(one, 40).rows.tolist())
+    assert several.notes == tuple(one.notes)
+    assert "Note: 100 rows repeat an earlier row in every column and were left out" in str(several)
+    with pytest.raises(InvalidTable, match="holds every row exactly twice"):
+        compare_table(pa.concat_tables([unnamed, unnamed]), "reported", methods=["naive"])
+
+
+def test_rows_on_all_lists_of_a_sample_are_rows_of_the_table(clinic):
+    drawn = compare_table(clinic, "reported", id="patient", methods=["pglin"], top=20, max_rows=400)
+    labelled = np.array(clinic["reported"].to_pylist()) == "yes"
+    assert len(drawn.on_all) == 20
+    assert drawn.on_all.max() >= 400
+    assert not labelled[drawn.on_all].any()
+
+
+@pytest.mark.slow
+def test_rows_of_one_id_stay_in_one_fold_as_in_a_fit(clinic):
+    names = pa.array([f"p{row // 3}" for row in range(600)])
+    table = clinic.set_column(0, "patient", names)
+    found = compare_table(table, "reported", id="patient", methods=["pu"])
+    assert found.results[0].share == fit_table(table, "reported", id="patient", scar_test=False).estimator.prior_
+
+
+def test_a_single_answer_is_said_in_a_sentence(clinic):
+    words = str(compare_table(clinic, "reported", id="patient", methods=["pu-linear", "naive"]))
+    assert "pu-linear is the only method with an estimate: 52% of the rows are positive." in words
+
+
+def test_a_table_may_be_a_file_or_a_data_frame(clinic, tmp_path):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    asked = {"label": "reported", "id": "patient", "methods": ["naive"]}
+    shares = [compare_table(each, **asked).results[0].share for each in (tmp_path / "t.csv", clinic.to_pandas())]
+    assert shares == [compare_table(clinic, **asked).results[0].share] * 2

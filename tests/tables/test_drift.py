@@ -116,7 +116,7 @@ def test_no_value_of_a_few_rows_is_kept(rng):
         parts = each.counts[1:]
         assert all(count == 0 or count >= 10 for count in parts) or len(each.cuts) == 0
         assert not {1234.5678, np.pi} & set(each.cuts.tolist())
-    assert len(seen[0].cuts) == 9
+    assert len(seen[0].cuts) == 11
     assert not set(seen[0].cuts.tolist()) & set(values.tolist())
     assert summarise_columns(schema, np.zeros((19, 2))) is None
 

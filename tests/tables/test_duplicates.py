@@ -6,7 +6,7 @@ import pytest
 
 from propense.errors import InvalidOption, InvalidTable
 from propense.model_files import load, save
-from propense.tables import fit_table, list_rows
+from propense.tables import capacity, fit_table, list_rows
 from propense.tables.duplicates import find_repeats, folds_of_ids
 from propense.tables.row_names import row_numbers, says_id
 from propense.tables.schema import Column
@@ -157,3 +157,24 @@ def test_names_that_say_id(name):
 @pytest.mark.parametrize("name", ["age", "paid", "acid", "humidity", "width", "number_of_children", "kidney", "video"])
 def test_names_that_do_not_say_id(name):
     assert not says_id(name)
+
+
+@pytest.mark.slow
+def test_reports_and_capacities_speak_of_the_rows_of_the_table_as_it_was_given(unnamed):
+    from propense.report import gather_fit
+
+    mixed = pa.concat_tables([unnamed.slice(0, 300), unnamed])
+    once = fit_table(unnamed, "reported", learners="auto", scar_test=False)
+    dropped = fit_table(mixed, "reported", duplicates="drop", learners="auto", scar_test=False)
+    lines = [gather_fit(each, "t").review.lines for each in (once, dropped)]
+    shifted = [[str(row if row <= 300 else row + 300), *rest] for row, *rest in ([int(c), *r] for c, *r in lines[0])]
+    assert lines[1] == shifted
+    assert capacity(dropped).rows.tolist() == list_rows(dropped, 600).rows.tolist()
+    assert gather_fit(dropped, "t").review.head[0] == "row"
+
+
+def test_repeated_rows_of_texts_that_arrow_cannot_select_are_left_out(unnamed):
+    sexes = unnamed.column("sex").cast(pa.string_view())
+    views = unnamed.set_column(unnamed.column_names.index("sex"), "sex", sexes)
+    found = fit_table(pa.concat_tables([views, views]), "reported", duplicates="drop", **QUICK)
+    assert found.counts.rows == 600

@@ -111,15 +111,47 @@ def test_a_list_of_new_rows_says_why_too(table, found, tmp_path):
     assert scored.column_names[-1] == "why"
     ids = table["patient"].to_pylist()
     rows = [ids.index(each) for each in scored["patient"].to_pylist()]
-    # The model does not know what is usual.
     for words, why in zip(row_reasons(found, rows, table), scored["why"].to_pylist(), strict=True):
         assert [each.split(" (usually")[0] for each in words.raising] == [
-            each for each in why.split("; unlabelled")[0].removeprefix("positive: ").split(", ") if each
+            each.split(" (usually")[0]
+            for each in why.split("; unlabelled")[0].removeprefix("positive: ").split(", ")
+            if each
         ] or '"' in why
     plain = table_with_points(table)
     for own, words in zip(row_reasons(model, rows, plain), row_reasons(found, rows, plain), strict=True):
-        assert own.raising == tuple(each.split(" (usually")[0] for each in words.raising)
+        bare = [tuple(each.split(" (usually")[0] for each in phrases) for phrases in (own.raising, words.raising)]
+        assert bare[0] == bare[1]
         assert own.hiding == words.hiding
+    # Decimal commas are those of the table of the fit.
+    for own, words in zip(row_reasons(model, rows, table), row_reasons(found, rows, table), strict=True):
+        assert len(own.raising) == len(words.raising)
+
+
+def test_new_rows_are_compared_with_what_is_usual_in_the_rows_of_fit(table, found, tmp_path):
+    low, high = np.quantile([each for each in table["age"].to_pylist() if each is not None], [0.25, 0.75])
+    old = {
+        each.split(" (usually ")[1]
+        for row in row_reasons(found, np.arange(800), table)
+        for each in row.raising
+        if each.startswith("age") and "usually" in each
+    }
+    new = {
+        each.split(" (usually ")[1]
+        for row in row_reasons(found.model, np.arange(800), table)
+        for each in row.raising
+        if each.startswith("age") and "usually" in each
+    }
+    for said in (old, new):
+        (ends,) = said
+        np.testing.assert_allclose([float(each) for each in ends.rstrip(")").split(" to ")], [low, high], atol=1.0)
+    none = replace(found.model, seen=None)
+    assert not any("usually" in str(row) for row in row_reasons(none, np.arange(800), table))
+
+
+def test_what_a_model_file_does_not_hold_is_asked_for(table, found, tmp_path):
+    model, rows = found.model, [0, 1]
+    csv.write_csv(table, tmp_path / "t.csv")
+    source = TableFile(tmp_path / "t.csv")
     with pytest.raises(InvalidInput, match="needs the table of the rows"):
         row_reasons(model, rows)
     score_file(model, source, tmp_path / "all.csv", decimal=",")
@@ -158,3 +190,13 @@ def test_fits_without_a_table_have_reasons_where_columns_are_known():
     gaps = summarise_estimator(linear, np.where(data.X > 2, np.nan, data.X), data.labelled)
     rows = np.flatnonzero(data.X[:, 0] > 2)
     assert any("column 0 missing" in str(each) for each in row_reasons(gaps, rows))
+
+
+def test_numbers_have_their_unit_with_and_without_the_table(clinic):
+    kilos = pa.array([f"{40 + age:.0f} kg" for age in clinic["age"].to_pylist()])
+    table = clinic.drop_columns(["age"]).append_column("weight", kilos)
+    found = fit_table(table, "reported", id="patient", method="pglin", scar_test=False)
+    rows = [i for i, each in enumerate(row_reasons(found, np.arange(600))) if "weight" in str(each)]
+    said = [[each.raising for each in row_reasons(found, rows, given)] for given in (None, table)]
+    assert said[0] == said[1]
+    assert any(f"weight {kilos[row]}" in phrase for row, line in zip(rows, said[0], strict=True) for phrase in line)

@@ -52,6 +52,7 @@ def test_a_table_is_scored_the_same_however_its_numbers_are_written(tmp_path, cl
     assert done.decimal == (written if fitted not in (None, written) else None)
     table = TableFile(tmp_path / "t.csv").read()
     np.testing.assert_allclose(found.model.score(table).hidden, found.scores.hidden, rtol=1e-12)
+    assert str(found.model.drift(table)) == "The rows are spread like those of the fit."
     same = bound_table(found.model, table).prior
     assert same == bound_table(found.model, clinic if fitted is None else text_of(clinic, fitted)).prior
 
@@ -150,3 +151,22 @@ def test_without_a_number_semicolons_show_the_sign(tmp_path):
 
 def test_an_old_model_knows_nothing_of_the_spelling(models):
     assert replace(models[None].model).spelling == Spelling()
+
+
+def test_numbers_with_a_unit_show_the_decimal_sign_too():
+    def sign(remembered):
+        return DecimalSign(None, remembered, ["w"], "t", ["w"])
+
+    kilos = pa.table({"w": ["72,5 kg", "1.300,25 kg"]})
+    assert sign(".").points(kilos, ["w"]).column("w").to_pylist() == ["72.5 kg", "1300.25 kg"]
+    with pytest.raises(InvalidTable, match=r"t, column 'w': '1.234' may be 1234 or 1.234"):
+        sign(",").points(pa.table({"w": ["1.234 kg"]}), ["w"])
+    with pytest.raises(InvalidTable, match="other numbers have decimal commas"):
+        sign(None).points(pa.table({"w": ["72,5 kg", "72.25 kg"]}), ["w"])
+
+
+def test_a_file_that_is_fitted_by_its_name_is_remembered_as_it_is_written(tmp_path, clinic):
+    text = text_of(clinic, ".").to_pandas().replace({"sex": {"f": "weiblich", "m": "männlich"}})
+    text.to_csv(tmp_path / "t.csv", index=False, encoding="utf-16")
+    found = fit_table(tmp_path / "t.csv", "reported", id="patient", learners="linear", scar_test=False)
+    assert found.model.spelling == Spelling(".", "utf-16")

@@ -90,6 +90,11 @@ class Column:
     levels: tuple[str, ...] = ()
     form: str = ""
 
+    @property
+    def unit(self) -> str:
+        """The unit of its numbers; empty if they have none."""
+        return self.form.partition("unit:")[2] if self.kind == "number" else ""
+
     def encode(self, cells: Cells) -> Vector:
         """Numbers, NaN where missing; for a category the number of the level, −1 if it is not a level of the fit.
 

@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_array, validate_data
 
 from propense._inputs.frames import all_numbers, encode_frame, is_frame, is_mixed, learn_columns, refuse_mixed
 from propense._inputs.labels import LabelReader
-from propense._inputs.reader import LARGEST, check_length, check_places, find_invalid, invalid_entries
+from propense._inputs.reader import (
+    LARGEST,
+    LARGEST_IN_TREES,
+    check_length,
+    check_places,
+    find_invalid,
+    invalid_entries,
+)
 from propense._maths.arrays import Vector, to_host
 from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels
 
@@ -139,11 +146,13 @@ def _check_finite(estimator: Any, features: Any, *, missing: bool) -> None:
     # NaN unless there is nothing else.
     pair = (np.fmax, np.fmin) if missing else (np.maximum, np.minimum)
     largest, least = (float(extreme.reduce(entries, axis=None)) for extreme in pair)
-    if max(largest, -least) < LARGEST or (missing and np.isnan(largest)):
+    # Methods that take columns of every kind fit trees to them.
+    limit = LARGEST_IN_TREES if getattr(estimator, "_takes_mixed_columns", bool)() else LARGEST
+    if max(largest, -least) < limit or (missing and np.isnan(largest)):
         return
-    count, where, infinite = find_invalid(entries, _BLOCK, missing=missing)
+    count, where, infinite = find_invalid(entries, _BLOCK, missing=missing, largest=limit)
     value = entries[where]
     if sp.issparse(features):
         where = features.tocoo().row[where[0]], features.indices[where[0]]
     names = getattr(estimator, "feature_names_in_", None)
-    raise invalid_entries(count, value, *where, infinite=infinite, names=names, missing=missing)
+    raise invalid_entries(count, value, *where, infinite=infinite, names=names, missing=missing, trees=limit < LARGEST)

@@ -26,10 +26,19 @@ _SEVERAL = {"BaggingClassifier", "OneVsOneClassifier", "OneVsRestClassifier", "V
 
 @dataclass(frozen=True)
 class Inside:
-    """A method, and what turns the features that were passed into those that it sees."""
+    """A method, what turns the features that were passed into those that it sees, and the last part of that, if any."""
 
     method: Any
     transform: Callable[[Any], Any]
+    before: Any = None
+
+    @property
+    def names(self) -> list[str] | None:
+        """What the step before the method calls the features that it gives; None if it does not say."""
+        try:
+            return None if self.before is None else list(self.before.get_feature_names_out())
+        except (AttributeError, ValueError):
+            return None
 
 
 def method_inside(model: Any) -> Inside:
@@ -38,13 +47,15 @@ def method_inside(model: Any) -> Inside:
     A method is whatever has `predict_propensity`. A wrapper that learns from the labels is an error.
     """
     transforms: list[Callable[[Any], Any]] = []
+    before: Any = None
     while True:
         name = type(model).__name__
         if isinstance(model, Pipeline):
             if not model.steps:
                 raise InvalidOption("The pipeline has no steps.")
             if len(model.steps) > 1:
-                transforms.append(model[:-1].transform)
+                before = model[:-1]
+                transforms.append(before.transform)
             model = model.steps[-1][1]
         elif _is_search(model):
             model = _best_of(model)
@@ -64,7 +75,7 @@ def method_inside(model: Any) -> Inside:
                 "estimators_ in turn."
             )
         elif hasattr(model, "predict_propensity"):
-            return Inside(model, _in_turn(transforms))
+            return Inside(model, _in_turn(transforms), before)
         else:
             raise InvalidOption(
                 f"{name} is neither a fitted estimator of propense nor a pipeline or a search that ends in one."

@@ -11,6 +11,7 @@ from propense.errors import InvalidFeatures, InvalidInput, InvalidOption
 
 __all__ = [
     "LARGEST",
+    "LARGEST_IN_TREES",
     "Reader",
     "check_length",
     "check_places",
@@ -22,6 +23,8 @@ __all__ = [
 
 # Sums of squares of smaller numbers stay well within float64.
 LARGEST = 1e100
+# scikit-learn's trees compare numbers as float32.
+LARGEST_IN_TREES = float(np.finfo(np.float32).max)
 
 _REBUILD = "Build it again, for example from its rows, columns and values with scipy.sparse.coo_array."
 
@@ -95,17 +98,20 @@ def _check_indices(kind: str, indices: NDArray[np.integer[Any]], count: int, ent
         )
 
 
-def find_invalid(entries: Any, size: int, *, missing: bool = False) -> tuple[int, tuple[int, int], bool]:
+def find_invalid(
+    entries: Any, size: int, *, missing: bool = False, largest: float = LARGEST
+) -> tuple[int, tuple[int, int], bool]:
     """The number of entries that are not finite or, if all are, too large; the place of the first; and which it is.
 
-    NaN is allowed if `missing`. `size` rows are searched at a time, since masks of the whole X might not fit in memory.
+    NaN is allowed if `missing`; numbers from `largest` on are too large. `size` rows are searched at a time, since
+    masks of the whole X might not fit in memory.
     """
     xp, count, first = namespace(entries), 0, (-1, -1)
     for infinite in (True, False):
         for start in range(0, len(entries), size):
             block = entries[start : start + size]
             wrong = xp.isinf(block) if missing else ~xp.isfinite(block)
-            found = xp.argwhere(wrong if infinite else xp.abs(block) >= LARGEST)
+            found = xp.argwhere(wrong if infinite else xp.abs(block) >= largest)
             if len(found) and not count:
                 first = start + int(found[0, 0]), int(found[0, 1])
             count += len(found)
@@ -123,12 +129,16 @@ def invalid_entries(
     infinite: bool,
     names: NDArray[Any] | None = None,
     missing: bool = False,
+    trees: bool = False,
 ) -> InvalidFeatures:
     """The error for entries of X that are not finite or, if all are, too large; value and place are of the first.
 
-    NaN is allowed if `missing`.
+    NaN is allowed if `missing`. With `trees`, entries are too large that a tree cannot read.
     """
     wrong, advice = "whose squares are too large to compute with", "Scale the column."
+    if trees:
+        wrong = f"beyond {LARGEST_IN_TREES:.2g}, the largest number that trees read"
+        advice = "Scale the column, or correct the entries."
     if infinite:
         wrong, advice = "that are NaN or infinite", "Drop or impute them, for example with sklearn's SimpleImputer."
         if missing:

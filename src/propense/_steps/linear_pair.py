@@ -1,4 +1,4 @@
-"""y and e both linear: two logistic curves fitted to the labels, and how far they can be told apart."""
+"""y and e both linear: two logistic curves fitted to the labels, and how far they can be distinguished."""
 
 import math
 from dataclasses import replace

@@ -1,9 +1,23 @@
 """What the results of commands are as plain values, for --json. Keys stay; new ones may join them."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from propense.tables import ReviewList, Scored, TableFit, TableModel, advise_audit, describe_learning, suggest_columns
+from propense.tables import (
+    Headline,
+    ReviewList,
+    Scored,
+    TableFit,
+    TableModel,
+    advise_audit,
+    conclude,
+    describe_groups,
+    describe_learning,
+    headline,
+    suggest_columns,
+)
+from propense.tables.headline import SHARE_GIVEN
 from propense.tables.model import prior_range
 from propense.tables.promise import Promise
 
@@ -12,9 +26,7 @@ __all__ = ["fit_result", "model_numbers", "promise_result", "score_result"]
 
 def fit_result(found: TableFit, table: Path, listed: ReviewList | None) -> dict[str, Any]:
     """A fit: counts, estimates with their ranges, groups, what was learned, doubts and notes."""
-    counts, estimator = found.counts, found.estimator
-    ends = found.prior_range
-    given = ends is not None and ends[0] == ends[1]
+    counts, estimator, quoted, conclusion = found.counts, found.estimator, headline(found), conclude(found)
     advice, suggestion = advise_audit(found), suggest_columns(found)
     return {
         "table": table.name,
@@ -22,8 +34,9 @@ def fit_result(found: TableFit, table: Path, listed: ReviewList | None) -> dict[
         "method": type(estimator).__name__,
         "rows": counts.rows,
         "labelled": counts.labelled,
-        **_estimates(counts.rows, counts.labelled, estimator.prior_ * counts.rows, None if given else ends),
-        "share_given": given,
+        "headline": str(quoted),
+        **_estimates(quoted),
+        "share_given": quoted.certain == SHARE_GIVEN,
         "predicted_positive": counts.positive,
         "naive_predicted_positive": counts.naive_positive,
         "columns": [{"name": each.name, "kind": each.kind} for each in found.schema.columns],
@@ -43,6 +56,8 @@ def fit_result(found: TableFit, table: Path, listed: ReviewList | None) -> dict[
             }
             for grouping in found.groups
         ],
+        "groups_that_differ": [each.column for each in conclusion.differing],
+        "about_groups": describe_groups(found),
         "learned": describe_learning(found),
         "suggestion": None if suggestion is None else str(suggestion),
         "scar_test": None
@@ -57,8 +72,12 @@ def fit_result(found: TableFit, table: Path, listed: ReviewList | None) -> dict[
     }
 
 
-def score_result(done: Scored, model: TableModel, out: Path) -> dict[str, Any]:
-    """Rows that were scored: how many, what is known of them, and what they promise."""
+def score_result(done: Scored, model: TableModel, out: Path, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """Rows that were scored: how many, what is known of them, how far they have moved, and what they promise."""
+    moved = [
+        {"name": each.name, "shift": each.shift, "words": each.words, "follows_time": each.follows_time}
+        for each in done.drift.columns
+    ]
     return {
         "rows": done.rows,
         "labelled": done.labelled,
@@ -68,7 +87,10 @@ def score_result(done: Scored, model: TableModel, out: Path) -> dict[str, Any]:
         "known_positive": done.known_positive,
         "known_negative": done.known_negative,
         "new_levels": done.new_levels,
+        "decimal": done.decimal,
+        "drift": {"checked": done.drift.checked, "much": done.drift.much, "columns": moved},
         "promise": promise_result(done.promise),
+        "notes": [each.removeprefix("Note: ") for each in notes],
         "seconds": done.seconds,
         "files": {"out": out},
     }
@@ -99,19 +121,20 @@ def model_numbers(estimator: Any) -> dict[str, Any]:
     }
 
 
-def _estimates(rows: int, labelled: int, positives: float, ends: tuple[float, float] | None) -> dict[str, Any]:
-    low, high = (None, None) if ends is None else (max(rows * each, labelled) for each in ends)
+def _estimates(quoted: Headline) -> dict[str, Any]:
+    """The numbers that the headline quotes; null where it does not, so that no number is taken for more than it is."""
+    rows, labelled = quoted.rows, quoted.labelled
+    middle = None if quoted.unquoted and not quoted.without_range else quoted.middle
+    low, high = (None, None) if quoted.unquoted or quoted.certain else (quoted.low, quoted.high)
+
+    def each(convert: Callable[[float], float], *ends: float | None) -> dict[str, Any]:
+        return _range(*(None if end is None else convert(end) for end in ends))
+
     return {
-        "positives": _range(positives, low, high),
-        "share": _range(
-            positives / rows, *((None, None) if low is None or high is None else (low / rows, high / rows))
-        ),
-        "hidden": _range(
-            positives - labelled, *((None, None) if low is None or high is None else (low - labelled, high - labelled))
-        ),
-        "label_frequency": _range(
-            labelled / positives, *((None, None) if low is None or high is None else (labelled / high, labelled / low))
-        ),
+        "positives": _range(middle, low, high),
+        "share": each(lambda count: count / rows, middle, low, high),
+        "hidden": each(lambda count: count - labelled, middle, low, high),
+        "label_frequency": each(lambda count: labelled / count, middle, high, low),
     }
 
 

@@ -43,12 +43,15 @@ def score(
     with standard_output(out, source, format) as path:
         say(*notes)
         done = _score(fitted, source, path, top=top, decimal=decimal, defuse=defuse)
+        remarks = _remarks(fitted, source, done, top)
         if json:
             from propense.cli._results import score_result
 
-            # What it means is said below, on standard error.
-            print_json("score", score_result(done, fitted, out))
-        _show(fitted, source, done, top)
+            # The same is said below, on standard error.
+            print_json("score", score_result(done, fitted, out, remarks))
+        say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).", *remarks)
+        unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
+        say(str(done.promise) if top is not None else done.promise.about(unlabelled))
         say(f"Wrote {'standard output' if str(out) == '-' else out} ({done.rows / done.seconds:,.0f} rows per second).")
 
 
@@ -68,33 +71,32 @@ def _score(fitted: Any, source: Any, out: Path, **options: Any) -> Any:
         return score_file(fitted, source, out, progress=lambda rows: bar.update(task, completed=rows), **options)
 
 
-def _show(fitted: Any, source: Any, done: Any, top: int | None) -> None:
-    """Print what was read, what is known of the rows, and what is expected of them."""
-    say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).")
-    say(*said_of(source))
+def _remarks(fitted: Any, source: Any, done: Any, top: int | None) -> list[str]:
+    """Lines on what was read, and on what is known of the rows."""
+    lines = said_of(source)
     if done.decimal is not None:
         here, before = ("commas", "points") if done.decimal == "," else ("points", "commas")
-        say(f"Note: The numbers of this table have decimal {here}, those of the fit had {before}. They were read so.")
+        words = f"The numbers of this table have decimal {here}, those of the fit had {before}"
+        lines.append(f"Note: {words}. They were read accordingly.")
     for name in fitted.label.columns:
         if name not in source.columns:
             by = "" if len(fitted.label.columns) == 1 else " by it"
-            say(f"The table has no column {name!r}, so every row is treated as unlabelled{by}.")
+            lines.append(f"The table has no column {name!r}, so every row is treated as unlabelled{by}.")
     if not hasattr(fitted.estimator, "audit_"):
-        say(*_fitted_rows(fitted, done.fitted, done.held_out))
+        lines += _fitted_rows(fitted, done.fitted, done.held_out)
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
-        say(f"Note: {words}. They are treated as its most frequent category.")
-    for line in done.drift.lines:
-        say(f"Moved since the fit: {line}" if done.drift.checked else f"Note: {line}")
+        lines.append(f"Note: {words}. They are treated as its most frequent category.")
+    lines += [f"Moved since the fit: {line}" if done.drift.checked else f"Note: {line}" for line in done.drift.lines]
     if fitted.audits and fitted.id is not None and fitted.id not in source.columns:
-        say(f"Note: The table has no column {fitted.id!r}, so rows that the audit has a verdict on are not recognised.")
+        unknown = "so rows that the audit has a verdict on are not recognised"
+        lines.append(f"Note: The table has no column {fitted.id!r}, {unknown}.")
     if (checked := done.known_positive + done.known_negative) > 0:
         found = f"{done.known_positive:,} of them positive, {done.known_negative:,} negative"
         listed = " They are not in the list: known positives need no review." if top is not None else ""
         which = "1 unlabelled row has" if checked == 1 else f"{checked:,} unlabelled rows have"
-        say(f"{which} a verdict from the audit, {found}.{listed}")
-    unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
-    say(str(done.promise) if top is not None else done.promise.about(unlabelled))
+        lines.append(f"{which} a verdict from the audit, {found}.{listed}")
+    return lines
 
 
 def _fitted_rows(model: Any, count: int | None, held_out: int) -> list[str]:

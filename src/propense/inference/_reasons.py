@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from propense._designs import Design, Predictor, as_design
 from propense._inputs.columns import level_counts
+from propense._inputs.inside import method_inside
 from propense._inputs.sample import read_features
 from propense._inputs.typical import mean_row
 from propense._maths.arrays import Index, Matrix, Vector, library_of, to_host
@@ -88,8 +88,8 @@ def reasons(estimator: Any, X: Any, *, rows: Any = None) -> Reasons:
 
     Parameters
     ----------
-    estimator : fitted estimator of propense, or a pipeline that ends in one
-        Of a pipeline, the columns are those that reach its last step.
+    estimator : fitted estimator of propense, or a pipeline or search that ends in one
+        As in `hidden`. Of a pipeline, the columns are those that reach its last step.
     X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
     rows : int or bool array-like, default=None
         The rows of X to explain, by number or by a mask; None means all.
@@ -130,15 +130,12 @@ def reasons(estimator: Any, X: Any, *, rows: Any = None) -> Reasons:
     >>> found.posterior.shape
     (2, 4)
     """
-    names = None
-    if isinstance(estimator, Pipeline):
-        names = _names_out(estimator)
-        X = estimator[:-1].transform(X) if len(estimator) > 1 else X
-        estimator = estimator[-1]
+    inside = method_inside(estimator)
+    estimator, names = inside.method, inside.names
     if not isinstance(estimator, BasePUClassifier):
         raise InvalidInput(f"reasons takes an estimator of propense, not a {type(estimator).__name__}.")
     check_is_fitted(estimator)
-    design = read_features(estimator, X)
+    design = read_features(estimator, inside.transform(X))
     chosen = _read_rows(rows, design.shape[0])
     found = reasons_of(estimator, design, chosen)
     return found if names is None or len(names) != len(found.columns) else replace(found, columns=tuple(names))
@@ -204,14 +201,6 @@ def _read_rows(rows: Any, count: int) -> Index:
     if outside.any():
         raise InvalidInput(f"rows= has {found[outside][0]}, and the rows of X are numbered 0 to {count - 1}.")
     return found
-
-
-def _names_out(pipeline: Pipeline) -> list[str] | None:
-    """What a pipeline calls the columns that reach its last step; None if it does not say."""
-    try:
-        return list(pipeline[:-1].get_feature_names_out())
-    except (AttributeError, ValueError):
-        return None
 
 
 def _one_score(estimator: BasePUClassifier) -> bool:

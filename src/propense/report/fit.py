@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._description import reference
@@ -26,7 +27,6 @@ from propense.tables import (
     GroupComparison,
     GroupShare,
     Headline,
-    ReviewList,
     TableFit,
     advise_audit,
     capacity,
@@ -37,7 +37,6 @@ from propense.tables import (
     describe_learning,
     headline,
     list_rows,
-    row_reasons,
     suggest_columns,
     summarise_estimator,
 )
@@ -219,7 +218,7 @@ def _group_words(compared: tuple[GroupComparison, ...]) -> str:
 
 
 def _groups(compared: tuple[GroupComparison, ...], differing: bool) -> Grid:
-    """The groups of every column; the ratios only where groups can be told apart."""
+    """The groups of every column; the ratios only where groups can be distinguished."""
     head = ["group", "rows", "labelled", "estimated positives", "positives labelled"]
 
     def cells(column: str, each: GroupShare, shown: bool) -> list[str]:
@@ -245,7 +244,10 @@ def _review(found: TableFit) -> tuple[Grid, str, str]:
     if isinstance(found.estimator, Naive):
         return Grid(title, ["row"], []), "The naive method treats all of them as negative.", ""
     review = list_rows(found, _LISTED)
-    head, columns = ["row" if found.ids is None else "id"], [_names(found, review.rows)]
+    # The list counts the rows of the table.
+    rows = found.positions(review.rows)
+    numbered = found.ids is None or (found.model is not None and found.model.id is None)
+    head, columns = ["row" if numbered else "id"], [_names(found, rows)]
     head.append("rank")
     columns.append([str(i + 1) for i in range(len(review.rows))])
     words = ["The most likely positives come first. A click on the head of a column sorts by it."]
@@ -256,8 +258,8 @@ def _review(found: TableFit) -> tuple[Grid, str, str]:
         head.append("middle estimate" if review.hidden_range is not None else "chance of being positive")
         columns.append([_chance(each) for each in review.hidden])
     head.append("chance of a label, if positive")
-    columns.append(_propensities(found, review))
-    reasons = row_reasons(found, review.rows)
+    columns.append(_propensities(found, rows, review.hidden_range))
+    reasons = review.reasons
     if any(each.raising for each in reasons):
         head.append(_WHY[0])
         columns.append([", ".join(each.raising) or "–" for each in reasons])
@@ -269,14 +271,14 @@ def _review(found: TableFit) -> tuple[Grid, str, str]:
     return Grid(title, head, lines), str(review.promise), " ".join(words)
 
 
-def _propensities(found: TableFit, review: ReviewList) -> list[str]:
-    """e of the rows of a list, with its range if there is one."""
-    e = found.scores.propensity[review.rows]
-    if review.hidden_range is None:
+def _propensities(found: TableFit, rows: NDArray[np.intp], hidden_range: NDArray[np.float64] | None) -> list[str]:
+    """e of rows that were fitted, with its range if h has one."""
+    e = found.scores.propensity[rows]
+    if hidden_range is None:
         return [_chance(each) for each in e]
-    s = (found.scores.posterior[review.rows] * e)[:, np.newaxis]
+    s = (found.scores.posterior[rows] * e)[:, np.newaxis]
     # The chance of a label s = y·e is what the labels show; y = s + (1 − s)·h.
-    ends = s / (s + (1.0 - s) * review.hidden_range[:, ::-1])
+    ends = s / (s + (1.0 - s) * hidden_range[:, ::-1])
     return [f"{_chance(each)} ({_chance(low)} to {_chance(high)})" for each, (low, high) in zip(e, ends, strict=True)]
 
 

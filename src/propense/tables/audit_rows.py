@@ -69,8 +69,7 @@ def read_rows(model: TableModel, table: Any, where: str, decimal: str | None = N
     if labelled.all():
         columns = ", ".join(map(repr, model.label.columns))
         raise InvalidTable(f"{where}, column {columns}: every row is labelled, so there is nothing to check.")
-    points = model.decimal_sign(decimal, where).points(table, model.schema.names)
-    read = model.schema.read(points, where)
+    read = model.read(table, where, decimal=decimal)
     ids = np.array([str(row + 1) for row in range(table.num_rows)], dtype=object)
     if model.id is not None:
         ids = row_ids(table, model.id, where)
@@ -134,5 +133,6 @@ def _check_ids(ids: NDArray[Any], column: str, where: str) -> None:
         one, other = np.flatnonzero(ids == twice)[:2] + 1
         raise InvalidTable(
             f"{where}, column {column!r} holds {twice!r} in rows {one} and {other}, so a verdict on it would not say "
-            "which row it is about. Give each row an id of its own, or fit a model without id=."
+            "which row it is about. Leave out rows that repeat others, give each row an id of its own, or fit a model "
+            "without id=."
         )

@@ -67,8 +67,7 @@ def bound_table(
     if group is not None:
         with naming_the_column(table.column(group), group, where):
             groups = np.array(as_levels(table.column(group)).to_pylist(), dtype=object)
-    points = model.decimal_sign(decimal, where).points(table, model.schema.names)
-    read = model.schema.read(points, where)
+    read = model.read(table, where, decimal=decimal)
     scores, _ = model.score_read(table, read, where)
     y, e, h = scores.posterior, scores.propensity, scores.hidden
     return bound_rows(read_rows(model.estimator, model.features_of(read), labelled, scores=(y, e, h)), asked, groups)

@@ -258,7 +258,7 @@ def capacity(found: TableFit) -> Capacity:
         np.maximum.accumulate(low),
         np.maximum.accumulate(high),
         hidden,
-        rows,
+        found.in_table(rows),
         audited=audit is not None,
         _ends=np.stack([low, high]),
         _sums=sums[2:4],

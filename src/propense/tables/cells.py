@@ -19,6 +19,7 @@ __all__ = [
     "as_levels",
     "as_numbers",
     "as_text",
+    "bare_numbers",
     "check_decimal",
     "check_feature",
     "check_readable",
@@ -216,6 +217,13 @@ def with_points(cells: Any, decimal: str = ",") -> Any:
     written = compute.match_substring_regex(number, wanted)
     whole = compute.binary_join_element_wise(before, _pointed(number, decimal), after, "")
     return compute.if_else(compute.fill_null(written, False), whole, cells).cast(pa.string())
+
+
+def bare_numbers(text: Any) -> Any:
+    """The numbers in Arrow strings such as € 1.234,5 or 72 kg, as they are written; null where there is none."""
+    from pyarrow import compute
+
+    return compute.struct_field(compute.extract_regex(text, _PARTED), "number")
 
 
 def _pointed(number: Any, decimal: str) -> Any:

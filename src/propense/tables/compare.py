@@ -16,9 +16,10 @@ from propense._maths.logistic import logit
 from propense._representation import Readable, Sheet
 from propense.errors import InvalidOption, PropenseError
 from propense.estimators import BasePUClassifier, Naive, PUClassifier, find_method
+from propense.tables.as_table import as_table
+from propense.tables.begin import BegunFit, begin_fit, folds_by_id
 from propense.tables.model import out_of_fold_scores, prior_range, review_order, scores_of
 from propense.tables.prepare import FitOptions, PreparedTable, fit_collecting_warnings, prepare_method
-from propense.tables.reading import read_table
 
 __all__ = ["COMPARED", "Comparison", "MethodResult", "compare_table"]
 
@@ -95,7 +96,7 @@ class Comparison(Readable):
     rows, labelled : int
         Of the rows that were compared.
     rows_of_table : int
-        Of the whole table, without duplicates if these were dropped; more than ``rows`` if a sample was drawn.
+        Of the whole table, without repeated rows that were left out; more than ``rows`` if a sample was drawn.
     top : int
         The length of the lists that are compared.
     overlap : ndarray of shape (n_results, n_results)
@@ -107,7 +108,7 @@ class Comparison(Readable):
     on_all : int ndarray
         The rows of the table that are on every list, from 0.
     notes : tuple of str
-        What was left out of the table, and what is odd about it.
+        On repeated rows, and on columns that were left out or may not be features.
     """
 
     results: tuple[MethodResult, ...]
@@ -213,7 +214,7 @@ def compare_table(
     Parameters
     ----------
     table : pyarrow.Table, data frame of pandas or polars, str or Path
-        The table, or the name of its file.
+        As in `fit_table`.
     label : str or FitOptions
         The column that shows which rows are labelled, or all options in one object, whose method is not used.
     methods : list of str, default=None
@@ -242,6 +243,7 @@ def compare_table(
     >>> table = TableFile("patients.csv").read()  # doctest: +SKIP
     >>> print(compare_table(table, "reported", id="patient"))  # doctest: +SKIP
     """
+    table, where, _ = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
     if len(chosen.labels) > 1:
         raise InvalidOption(
@@ -254,17 +256,15 @@ def compare_table(
         raise InvalidOption("jobs=0 is not a number of fits. Pass 1 or more, or -1 for as many as processors.")
     names = _known(methods)
     chosen = replace(chosen, method="pu", learners=None, parameters={}, jobs=None, scar_test=False)
-    read = read_table(table, chosen, where, max_rows)
-    prepared = read.prepared
+    begun = begin_fit(table, chosen, where, most=max_rows)
+    prepared = begun.prepared
     top = min(top, int((~prepared.labelled).sum()))
     found: dict[str, _Measured] = {}
-    for measured in _measure_all(names, chosen, prepared, top, jobs):
+    for measured in _measure_all(names, chosen, begun, top, jobs):
         found[measured.result.name] = measured
         if progress is not None:
             progress(measured.result.name, len(found), len(names))
-    compared = _compare([found[name] for name in names], prepared.labelled, read.size, top)
-    places = compared.on_all if read.rows is None else read.rows[compared.on_all]
-    return replace(compared, on_all=places, notes=tuple(read.notes))
+    return _compare([found[name] for name in names], begun, top)
 
 
 @dataclass(frozen=True)
@@ -287,21 +287,22 @@ def _known(methods: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _measure_all(names: list[str], options: FitOptions, prepared: PreparedTable, top: int, jobs: int | None) -> Any:
+def _measure_all(names: list[str], options: FitOptions, begun: BegunFit, top: int, jobs: int | None) -> Any:
     """Each method's answer, in any order."""
     if jobs in (None, 1):
-        return (_measure(name, options, prepared, top) for name in names)
+        return (_measure(name, options, begun.prepared, begun.ids, top) for name in names)
     workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    return workers(delayed(_measure)(name, options, prepared, top) for name in names)
+    return workers(delayed(_measure)(name, options, begun.prepared, begun.ids, top) for name in names)
 
 
-def _measure(name: str, options: FitOptions, prepared: PreparedTable, top: int) -> _Measured:
+def _measure(name: str, options: FitOptions, prepared: PreparedTable, ids: NDArray[Any] | None, top: int) -> _Measured:
     """Fit one method. Whatever goes wrong is its answer: other methods have theirs all the same."""
     method, learners = _VARIANTS.get(name, (name, None))
     begun = time.perf_counter()
     try:
         estimator, inputs, ignored = prepare_method(replace(options, method=method, learners=learners), prepared)
-        notes = fit_collecting_warnings(estimator, inputs, prepared.labelled)
+        with folds_by_id(estimator, ids, prepared.labelled):
+            notes = fit_collecting_warnings(estimator, inputs, prepared.labelled)
         kept = out_of_fold_scores(estimator, len(prepared.labelled))
         scores = scores_of(estimator, inputs) if kept is None else kept
         positive = logit(scores.posterior) > estimator._cut()
@@ -344,8 +345,8 @@ def _assumed(estimator: BasePUClassifier, options: FitOptions, ignored: tuple[st
     return lines if replaced else (*lines, *estimator.description.assumes)
 
 
-def _compare(found: list[_Measured], labelled: NDArray[np.bool_], whole: int, top: int) -> Comparison:
-    size = len(found)
+def _compare(found: list[_Measured], begun: BegunFit, top: int) -> Comparison:
+    size, labelled = len(found), begun.prepared.labelled
     overlap, agreement, correlation = (np.full((size, size), np.nan) for _ in range(3))
     for i, one in enumerate(found):
         for j, other in enumerate(found):
@@ -357,8 +358,18 @@ def _compare(found: list[_Measured], labelled: NDArray[np.bool_], whole: int, to
                 correlation[i, j] = _correlation(one.ranks, other.ranks)
     lists = [set(each.listed.tolist()) for each in found if each.listed is not None]
     on_all = np.array(sorted(set.intersection(*lists)) if lists else [], dtype=np.intp)
-    results = tuple(each.result for each in found)
-    return Comparison(results, len(labelled), int(labelled.sum()), whole, top, overlap, agreement, correlation, on_all)
+    return Comparison(
+        results=tuple(each.result for each in found),
+        rows=len(labelled),
+        labelled=int(labelled.sum()),
+        rows_of_table=begun.total,
+        top=top,
+        overlap=overlap,
+        agreement=agreement,
+        correlation=correlation,
+        on_all=on_all if begun.rows is None else begun.rows[on_all],
+        notes=tuple(begun.notes),
+    )
 
 
 def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

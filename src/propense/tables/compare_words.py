@@ -27,7 +27,7 @@ def describe_comparison(found: Comparison) -> list[str]:
     lines = _about(found)
     sure = [each for each in found.answered if not each.doubts]
     if not found.answered:
-        return [*lines, "No method gave an estimate of the number of positives.", *_failures(found)]
+        return [*lines, "No method gave an estimate of the number of positives.", *_failures(found), *_notes(found)]
     lines += _shares(found, sure or found.answered)
     lines += _ranges(found)
     lines += _lists(found)
@@ -37,7 +37,11 @@ def describe_comparison(found: Comparison) -> list[str]:
         for each in found.answered
         if each.ignored
     ]
-    return [*lines, *_failures(found)]
+    return [*lines, *_failures(found), *_notes(found)]
+
+
+def _notes(found: Comparison) -> list[str]:
+    return [f"Note: {note}" for note in found.notes]
 
 
 def _about(found: Comparison) -> list[str]:
@@ -60,14 +64,15 @@ def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
     """Whether the estimates agree, more closely than a check of some rows could tell; and if not, what they rest on."""
     ordered = sorted(counted, key=lambda each: each.share)
     low, high = ordered[0].share, ordered[-1].share
+    if len(ordered) == 1:
+        only = ordered[0]
+        which = "with an estimate"
+        if len(found.answered) > 1:
+            which = "that does not doubt its own fit"
+        return [f"{only.name} is the only method {which}: {only.share:.0%} of the rows are positive."]
     unsure = "" if not any(each.doubts for each in found.answered) else " that do not doubt their own fit"
     if all(each.doubts for each in counted):
         unsure = ", all of which doubt their own fit,"
-    if len(ordered) == 1:
-        only = ordered[0]
-        own = ", and it doubts its own fit" if only.doubts else unsure
-        with_range = f" ({only.low:.0%} to {only.high:.0%})" if only.has_range else ""
-        return [f"{only.name} is the only method with an estimate{own}: {only.share:.0%} are positive{with_range}."]
     half = _half_width(found, (low + high) / 2)
     if high - low <= 2.0 * half:
         return [

@@ -15,7 +15,7 @@ from propense.tables.schema import MISSING, OTHER, Schema
 __all__ = ["Drift", "DriftWatch", "MovedColumn", "SeenColumn", "is_seen", "summarise_columns"]
 
 # Shares of the rows of fit at which numbers are cut.
-_SHARES = (0.01, *np.arange(0.1, 0.95, 0.1).round(1).tolist(), 0.99)
+_SHARES = (0.01, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.99)
 # No part of the rows that is counted has fewer, so that no single value is in a model file; and with fewer rows in all
 # there is no summary.
 _FEW, _FEWEST = 10, 20
@@ -24,6 +24,8 @@ _FEW, _FEWEST = 10, 20
 _LEVEL, _SAID, _MUCH = 0.005, 0.10, 0.25
 # Columns that are spelt out.
 _SHOWN = 8
+# How far the share below a cut may be from a quarter, or three quarters, to stand for it.
+_NEAR = 0.1
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,16 @@ class SeenColumn:
 
     cuts: NDArray[np.float64]
     counts: NDArray[np.int64]
+
+    @property
+    def middle(self) -> tuple[float, float] | None:
+        """What about the middle half of the numbers lies between; None if the cuts are too far from its ends."""
+        if not len(self.cuts):
+            return None
+        below = np.cumsum(self.counts[1:-1]) / max(self.counts[1:].sum(), 1)
+        low, high = (int(np.abs(below - share).argmin()) for share in (0.25, 0.75))
+        near = max(abs(below[low] - 0.25), abs(below[high] - 0.75)) <= _NEAR
+        return (float(self.cuts[low]), float(self.cuts[high])) if near else None
 
 
 @dataclass(frozen=True)
@@ -259,11 +271,10 @@ def _in_words(column: Column, seen: SeenColumn, part: int, share: float, was: fl
 
 def _written(column: Column, value: float) -> str:
     if column.kind == "date":
-        return date_of(np.floor(value)) if abs(value) < 3e6 else f"{value:g} days since 1970"
+        return date_of(np.floor(value))
     if column.kind == "duration":
         return duration_words(value)
-    unit = column.form.partition("unit:")[2]
-    return f"{value:,.6g} {unit}".rstrip()
+    return f"{value:,.6g} {column.unit}".rstrip()
 
 
 def _percent(share: float, nothing: str = "0%") -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.errors import InvalidOption, InvalidTable
+from propense.tables.cells import take_rows
 from propense.tables.fitted_rows import hash_ids, hash_values, mix
 
 __all__ = ["CHOICES", "Repeats", "apply_choice", "find_repeats", "folds_of_ids", "note_repeated_ids"]
@@ -122,7 +123,7 @@ def apply_choice(table: Any, choice: str | None, where: str) -> tuple[Any, NDArr
         count = table.num_rows - len(rows)
         were = "was" if count == 1 else "were"
         words = f"{_rows(count)} an earlier row in every column and {were} left out, such as row {other}."
-        return table.take(rows), rows, [words]
+        return take_rows(table, rows, where), rows, [words]
     if choice is None and found.apart:
         named = ", ".join(map(repr, found.apart[:3]))
         return (

@@ -1,8 +1,7 @@
 """Fit a method to a table, and summarise the fit."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,19 +17,18 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sources import has_columns, read_sources
 from propense._maths.logistic import LARGEST_LOG_ODDS, logit
 from propense._representation import Readable, Sheet
-from propense._steps.folds import FEW_FOLDS, is_small
 from propense.errors import InvalidInput
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest, SourcesTest, sources_test
-from propense.tables.cells import row_ids
-from propense.tables.duplicates import folds_of_ids, note_repeated_ids
+from propense.tables.as_table import as_table
+from propense.tables.begin import begin_fit, folds_by_id
+from propense.tables.duplicates import note_repeated_ids
 from propense.tables.fitted_rows import remember, remember_scores
 from propense.tables.groups import Grouping, group_labels
 from propense.tables.labels import name_values
 from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
 from propense.tables.prepare import FitOptions, PreparedTable, fit_collecting_warnings
-from propense.tables.reading import read_table
 from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
 
@@ -94,7 +92,8 @@ class TableFit(Readable):
     sources : SourcesTest or None
         The test of whether several sources of labels are independent, if there are several.
     rows : int ndarray or None
-        Where the rows are in the table, from 0, if some that repeat others were left out; None if all are here.
+        Where the rows are in the table, from 0 and ascending, if some that repeat others were left out; None if all are
+        here.
     """
 
     estimator: BasePUClassifier
@@ -153,6 +152,14 @@ class TableFit(Readable):
         """P(Y=1 | x, s) of every row: 1 if it is labelled, else h(x)."""
         return np.where(self.labelled, 1.0, self.scores.hidden)
 
+    def in_table(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where rows that were fitted are in the table as it was given."""
+        return rows if self.rows is None else self.rows[rows]
+
+    def positions(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where rows of the table are among those that were fitted; the two differ if repeated rows were left out."""
+        return rows if self.rows is None else np.searchsorted(self.rows, rows)
+
     @property
     def prior_range(self) -> tuple[float, float] | None:
         """The range of the share of positives, or what other assumptions would give; None if there is none."""
@@ -172,7 +179,8 @@ def fit_table(
     Parameters
     ----------
     table : pyarrow.Table, data frame of pandas or polars, str or Path
-        The table, or the name of its file: CSV, Parquet or Arrow. The index of a data frame is left out.
+        The table, or the name of its file: CSV, JSON lines, Excel, Parquet or Arrow. The index of a data frame is left
+        out.
     label : str, list of str or FitOptions
         The column that shows which rows are labelled, those of several sources, or all options in one object.
     where : str, default=None
@@ -186,14 +194,14 @@ def fit_table(
     -------
     TableFit
     """
+    table, where, spelling = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
-    read = read_table(table, chosen, where)
-    model, prepared, notes, rows = read.model, read.prepared, read.notes, read.rows
-    ids = None if chosen.id is None else row_ids(read.table, chosen.id, read.where)
+    begun = begin_fit(table, chosen, where)
+    model, prepared, notes, ids, rows = begun.model, begun.prepared, begun.notes, begun.ids, begun.rows
     fits = None if progress is None else partial(progress, "fit")
-    with _folds_by_id(model.estimator, ids, prepared.labelled) as folds:
+    with folds_by_id(model.estimator, ids, prepared.labelled) as folds:
         notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labels(chosen.labels), fits)
-    name_values(model.estimator, read.label, prepared.labelled)
+    name_values(model.estimator, model.label, prepared.labelled)
     if ids is not None:
         notes += note_repeated_ids(ids, str(chosen.id), prepared.matrix, folds=folds)
     if progress is not None:
@@ -201,7 +209,8 @@ def fit_table(
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
     kept = out_of_fold_scores(model.estimator, len(prepared.labelled))
     held = None if kept is None else remember_scores(prepared.matrix, ids, _log_odds(kept))
-    model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held)
+    spelling = replace(spelling, decimal=model.spelling.decimal)
+    model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held, spelling=spelling)
     found_sources = None
     if prepared.sources is not None and isinstance(model.estimator, SeveralSources):
         found_sources = sources_test(model.estimator, prepared.inputs, prepared.labels(chosen.labels))
@@ -210,27 +219,6 @@ def fit_table(
         ids = (rows + 1).astype(str).astype(object)
     summary = summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
     return replace(summary, sources=found_sources, rows=rows)
-
-
-@contextmanager
-def _folds_by_id(estimator: BasePUClassifier, ids: NDArray[Any] | None, labelled: NDArray[np.bool_]) -> Iterator[bool]:
-    """Let a method that holds rows out hold out all rows of an id together; whether it does.
-
-    Folds are as long as the table, so they do not stay on the estimator.
-    """
-    cv = estimator.get_params().get("cv")
-    learns = getattr(estimator, "learners", "linear") != "linear"
-    if ids is None or not learns or not isinstance(cv, int):
-        yield False
-        return
-    count = min(cv, FEW_FOLDS) if is_small(len(labelled), int(labelled.sum())) else cv
-    folds = folds_of_ids(ids, labelled, count, seed=0)
-    try:
-        if folds is not None:
-            estimator.set_params(cv=folds)
-        yield folds is not None
-    finally:
-        estimator.set_params(cv=cv)
 
 
 def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:

@@ -8,8 +8,10 @@ from propense.estimators import Naive
 from propense.tables.fit import TableFit
 from propense.tables.promise import too_little_learned
 
-__all__ = ["Headline", "headline"]
+__all__ = ["SHARE_GIVEN", "Headline", "headline"]
 
+# Why a number has no range although nobody has checked every row.
+SHARE_GIVEN = "that share was given"
 _TOO_LITTLE = "too little was learned from these rows"
 _NO_RANGE = "the method gives an estimate without a range"
 _NAIVE = "the naive method counts only the labelled rows and does not look for others"
@@ -118,7 +120,7 @@ def headline(found: TableFit) -> Headline:
     if isinstance(diagnosis, Diagnosis) and diagnosis.labelling == "complete":
         return Headline(n, counts.labelled, middle, middle, middle, certain="the class of every row is known")
     if ends is not None and ends[0] == ends[1]:
-        return Headline(n, counts.labelled, middle, middle, middle, certain="that share was given")
+        return Headline(n, counts.labelled, middle, middle, middle, certain=SHARE_GIVEN)
     reason = ""
     if isinstance(found.estimator, Naive):
         reason = _NAIVE

@@ -90,7 +90,7 @@ def _sources(found: TableFit) -> list[str]:
 
 
 def describe_groups(found: TableFit) -> list[str]:
-    """Sentences about the shares by group: whether groups can be told apart, what the numbers are, why they differ."""
+    """Sentences about the shares by group: whether groups can be distinguished, what the shares are, and why."""
     if not found.groups:
         return []
     conclusion, columns = conclude(found), _named(found, "propensity_features")

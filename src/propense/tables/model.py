@@ -150,13 +150,18 @@ class TableModel(Readable):
         models that have not seen them, if these are kept. Numbers written as text have the decimal sign that they show,
         or else that of the table of the fit.
         """
-        points = self.decimal_sign(None, where).points(table, self.schema.names)
-        return self.score_read(table, self.schema.read(points, where, first_row), where)[0]
+        return self.score_read(table, self.read(table, where, first_row), where)[0]
+
+    def read(self, table: Any, where: str, first_row: int = 0, decimal: str | None = None) -> Any:
+        """The columns of an Arrow table or batch as `Schema.read` gives them, in the decimal sign of `decimal_sign`."""
+        points = self.decimal_sign(decimal, where).points(table, self.schema.names)
+        return self.schema.read(points, where, first_row)
 
     def decimal_sign(self, given: str | None, where: str) -> DecimalSign:
         """The decimal sign of a table to score: the one given, the one it shows, or that of the table of the fit."""
-        numbers = [column.name for column in self.schema.columns if column.kind == "number"]
-        return DecimalSign(given, self.spelling.decimal, numbers, where)
+        numbers = [column for column in self.schema.columns if column.kind == "number"]
+        names, measured = [each.name for each in numbers], [each.name for each in numbers if each.form]
+        return DecimalSign(given, self.spelling.decimal, names, where, measured)
 
     def score_read(self, table: Any, read: Any, where: str) -> tuple[Scores, NDArray[np.bool_]]:
         """The same of a table that `schema.read` has made `read` of, and which rows have scores held out."""
@@ -173,7 +178,7 @@ class TableModel(Readable):
     def drift(self, table: Any, where: str = "the table") -> Drift:
         """Which columns of an Arrow table are spread otherwise than in the fit. Print it."""
         watch = DriftWatch(self.schema, self.seen)
-        watch.add(self.schema.encode(self.schema.read(table, where)))
+        watch.add(self.schema.encode(self.read(table, where)))
         return watch.result()
 
     def verdicts(self, table: Any, read: Any, where: str, first_row: int = 0) -> NDArray[np.int8]:

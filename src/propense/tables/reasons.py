@@ -70,7 +70,8 @@ def row_reasons(found: TableFit | TableModel, rows: Any, table: Any = None) -> l
     Parameters
     ----------
     found : TableFit or TableModel
-        What `fit_table` returned; or its model, for the rows of another table. A model does not know what is usual.
+        What `fit_table` returned; or its model, for the rows of another table. What is usual is then what the model
+        remembers of the rows of fit, rounded.
     rows : int array-like
         Where the rows are among those that were fitted, from 0.
     table : pyarrow.Table, default=None
@@ -87,19 +88,20 @@ def row_reasons(found: TableFit | TableModel, rows: Any, table: Any = None) -> l
         if table is None:
             raise InvalidInput("row_reasons of a TableModel needs the table of the rows. Pass table=.")
         part = take_rows(table, need_arrow().array(rows), "the table")
-        return model_reasons(found, part, found.schema.encode(found.schema.read(part, "the table")))
+        return model_reasons(found, part, found.schema.encode(found.read(part, "the table")))
     preparation = None if found.model is None else found.model.preparation
     matrix = found.matrix[rows] if len(rows) else found.matrix[:0]
     # Rows that were dropped as duplicates are still in the table.
-    places = rows if found.rows is None else found.rows[rows]
-    texts = {} if table is None else _texts(table, found.schema, places)
-    return _in_words(found.estimator, preparation, found.schema, matrix, texts, found.matrix)
+    texts = {} if table is None else _texts(table, found.schema, found.in_table(rows))
+    middles = [_middle(column, found.matrix[:, j]) for j, column in enumerate(found.schema.columns)]
+    return _in_words(found.estimator, preparation, found.schema, matrix, texts, middles)
 
 
 def model_reasons(model: TableModel, table: Any, matrix: NDArray[np.float64]) -> list[RowReasons]:
     """The same of all rows of a table that a model scores; `matrix` is the table encoded."""
     texts = _texts(table, model.schema, np.arange(len(matrix)))
-    return _in_words(model.estimator, model.preparation, model.schema, matrix, texts, None)
+    middles = [None] * len(model.schema.columns) if model.seen is None else [each.middle for each in model.seen]
+    return _in_words(model.estimator, model.preparation, model.schema, matrix, texts, middles)
 
 
 def _in_words(
@@ -108,19 +110,17 @@ def _in_words(
     schema: Schema,
     matrix: NDArray[np.float64],
     texts: dict[int, list[str | None]],
-    usual: NDArray[np.float64] | None,
+    middles: Sequence[tuple[float, float] | None],
 ) -> list[RowReasons]:
-    """The reasons of the rows of an encoded matrix; `usual` has the rows that they are compared with."""
+    """The reasons of the rows of an encoded matrix; `middles` are what numbers of each column usually lie between."""
     found = _reasons(estimator, preparation, matrix[:_MOST_ROWS])
     if found is None or not len(matrix):
         return [RowReasons((), ()) for _ in matrix]
     raising, hiding = _strongest(found.posterior), _strongest(-found.propensity)
-    named = {j for order in (*raising, *hiding) for j in order}
-    middles = {} if usual is None else {j: _middle(schema.columns[j], usual[:, j]) for j in named}
 
     def phrases(i: int, order: Sequence[int]) -> tuple[str, ...]:
         return tuple(
-            _phrase(schema.columns[j], matrix[i, j], middles.get(j), texts[j][i] if j in texts else None) for j in order
+            _phrase(schema.columns[j], matrix[i, j], middles[j], texts[j][i] if j in texts else None) for j in order
         )
 
     said = [
@@ -178,7 +178,7 @@ def _phrase(column: Column, value: float, middle: tuple[float, float] | None, te
             text = f'"{text}"'
     if np.isnan(value) or (column.kind == "category" and value >= 0 and column.levels[int(value)] == MISSING):
         return f"{name} missing"
-    phrase = f"{name} {text or _cell(column, value)}"
+    phrase = f"{name} {text or f'{_cell(column, value)} {column.unit}'.rstrip()}"
     if middle is None or middle[0] <= value <= middle[1]:
         return phrase
     low, high = (_cell(column, end) for end in middle)

@@ -145,8 +145,7 @@ def list_rows(found: TableFit, top: int = 50, table: Any = None) -> ReviewList:
     hidden, ends = found.scores.hidden[rows], found.scores.hidden_range
     ends, why = None if ends is None else ends[rows], tuple(row_reasons(found, rows, table))
     promise = _promise(found, rows, hidden, ends)
-    # In the table as it was given.
-    rows = rows if found.rows is None else found.rows[rows]
+    rows = found.in_table(rows)
     if too_little_learned(found.estimator):
         return ReviewList(rows, None, None, promise, why)
     return ReviewList(rows, hidden, ends, promise, why)

@@ -135,7 +135,7 @@ def infer_schema(
 
 def in_words(column: Column) -> str:
     """A column by its name, with the unit of its numbers or the form of its dates, if it has one."""
-    about = column.form.partition("unit:")[2] if column.kind == "number" else column.form
+    about = column.unit if column.kind == "number" else column.form
     return f"{column.name} ({about})" if about else column.name
 
 
@@ -143,8 +143,8 @@ def _reader(column: Column, missing: tuple[str, ...]) -> tuple[Callable[[Any], A
     """What reads the cells of a column that is not a category, and what they are."""
     read, wanted = _READERS[column.kind]
     if column.kind == "number" and column.form:
-        unit = column.form.partition("unit:")[2]
-        return partial(as_measures, missing=missing, form=column.form), f"a number in {unit}" if unit else wanted
+        words = f"a number in {column.unit}" if column.unit else wanted
+        return partial(as_measures, missing=missing, form=column.form), words
     if column.kind == "date" and column.form:
         return partial(as_dates, missing=missing, form=column.form), f"a date of the form {column.form}"
     return partial(read, missing=missing), wanted

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from propense.errors import InvalidTable
-from propense.tables.cells import check_decimal, is_categorical, normalise_decimals
+from propense.tables.cells import bare_numbers, check_decimal, is_categorical, normalise_decimals
 
 __all__ = ["UNKNOWN", "DecimalSign", "Spelling", "find_sign", "with_sign"]
 
@@ -55,11 +55,21 @@ class DecimalSign:
         The columns that hold numbers.
     where : str
         What errors call the table.
+    measured : collection of str, default=()
+        Those of the columns whose numbers may have a unit.
     """
 
-    def __init__(self, given: str | None, remembered: str | None, names: Collection[str], where: str) -> None:
+    def __init__(
+        self,
+        given: str | None,
+        remembered: str | None,
+        names: Collection[str],
+        where: str,
+        measured: Collection[str] = (),
+    ) -> None:
         check_decimal(given)
         self._given, self._remembered, self._names, self._where = given, remembered, names, where
+        self._measured = measured
         self._found: str | None = None
 
     @property
@@ -80,6 +90,7 @@ class DecimalSign:
 
     def _look(self, rows: Any) -> None:
         texts = {name: cells for name in self._names if (cells := _as_text(rows.column(name))) is not None}
+        texts |= {name: bare_numbers(texts[name]) for name in self._measured if name in texts}
         if self.sign == "." and not any(_has(cells, ",") for cells in texts.values()):
             return
         for name, cells in texts.items():
