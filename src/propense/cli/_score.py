@@ -90,10 +90,13 @@ def _show(fitted: Any, source: Any, done: Any, top: int | None) -> None:
         say(f"Note: The table has no column {fitted.id!r}, so rows that the audit has a verdict on are not recognised.")
     if (checked := done.known_positive + done.known_negative) > 0:
         found = f"{done.known_positive:,} of them positive, {done.known_negative:,} negative"
-        listed = " They are not in the list: known positives need no review." if top is not None else ""
+        listed = " They are not in the list: what is known needs no review." if top is not None else ""
         which = "1 unlabelled row has" if checked == 1 else f"{checked:,} unlabelled rows have"
         say(f"{which} a verdict from the audit, {found}.{listed}")
     unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
+    if top is not None and not done.listed:
+        say("No row is left to review: every row has a label or a verdict. The list is empty.")
+        return
     say(str(done.promise) if top is not None else done.promise.about(unlabelled))
 
 

@@ -111,8 +111,9 @@ def _in_words(
     usual: NDArray[np.float64] | None,
 ) -> list[RowReasons]:
     """The reasons of the rows of an encoded matrix; `usual` has the rows that they are compared with."""
-    found = _reasons(estimator, preparation, matrix[:_MOST_ROWS])
-    if found is None or not len(matrix):
+    # Scikit-learn refuses a table without rows, which is what is left if every row has a label or a verdict.
+    found = _reasons(estimator, preparation, matrix[:_MOST_ROWS]) if len(matrix) else None
+    if found is None:
         return [RowReasons((), ()) for _ in matrix]
     raising, hiding = _strongest(found.posterior), _strongest(-found.propensity)
     named = {j for order in (*raising, *hiding) for j in order}
