@@ -95,10 +95,10 @@ def test_shares_by_group_go_to_methods_that_find_the_groups(clinic):
 
 
 def test_the_table_is_prepared_once(clinic, monkeypatch):
-    from propense.tables import compare
+    from propense.tables import reading
 
-    calls, real = [], compare.prepare_table
-    monkeypatch.setattr(compare, "prepare_table", lambda *given: calls.append(1) or real(*given))
+    calls, real = [], reading.prepare_table
+    monkeypatch.setattr(reading, "prepare_table", lambda *given, **more: calls.append(1) or real(*given, **more))
     compare_table(clinic, "reported", id="patient", methods=["pglin", "pu-linear"])
     assert calls == [1]
 

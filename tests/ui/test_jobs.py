@@ -61,11 +61,11 @@ def test_what_is_wrong_is_said_at_its_field(person, table, work):
 
 @pytest.mark.slow
 def test_an_error_of_the_fit_is_one_line_at_its_column_and_is_mended_there(person):
-    rows = "\n".join(f"{k},as he said {k * k} times,{k % 7},{'yes' if k % 4 == 0 else ''}" for k in range(60))
+    rows = "\n".join(f"{k},{k} {'kg' if k % 2 else 'lb'},{k % 7},{'yes' if k % 4 == 0 else ''}" for k in range(60))
     job = person.job_of(person.upload("odd.csv", f"id,note,x,seen\n{rows}\n".encode()))
     person.post(f"/job/{job}/columns", label=3, id=0)
     assert person.wait(f"/job/{job}")["state"] == "failed"
-    words = "odd.csv, column 'note' holds 60 different texts, most of them once: not a category. Set “Id column” to"
+    words = "odd.csv, column 'note'"
     page = person.get(f"/job/{job}")
     assert page.error.startswith(words)
     assert "Traceback" not in page.words

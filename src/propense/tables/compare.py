@@ -16,16 +16,9 @@ from propense._maths.logistic import logit
 from propense._representation import Readable, Sheet
 from propense.errors import InvalidOption, PropenseError
 from propense.estimators import BasePUClassifier, Naive, PUClassifier, find_method
-from propense.tables.fit import _read_label
 from propense.tables.model import out_of_fold_scores, prior_range, review_order, scores_of
-from propense.tables.prepare import (
-    FitOptions,
-    PreparedTable,
-    check_columns,
-    fit_collecting_warnings,
-    prepare_method,
-    prepare_table,
-)
+from propense.tables.prepare import FitOptions, PreparedTable, fit_collecting_warnings, prepare_method
+from propense.tables.reading import read_table
 
 __all__ = ["COMPARED", "Comparison", "MethodResult", "compare_table"]
 
@@ -102,7 +95,7 @@ class Comparison(Readable):
     rows, labelled : int
         Of the rows that were compared.
     rows_of_table : int
-        Of the whole table; more than ``rows`` if a sample was drawn.
+        Of the whole table, without duplicates if these were dropped; more than ``rows`` if a sample was drawn.
     top : int
         The length of the lists that are compared.
     overlap : ndarray of shape (n_results, n_results)
@@ -112,7 +105,9 @@ class Comparison(Readable):
     correlation : ndarray of shape (n_results, n_results)
         The rank correlation of h(x), the chance that an unlabelled row is positive, over the unlabelled rows.
     on_all : int ndarray
-        The rows that are on every list, from 0.
+        The rows of the table that are on every list, from 0.
+    notes : tuple of str
+        What was left out of the table, and what is odd about it.
     """
 
     results: tuple[MethodResult, ...]
@@ -124,6 +119,7 @@ class Comparison(Readable):
     agreement: NDArray[np.float64]
     correlation: NDArray[np.float64]
     on_all: NDArray[np.intp]
+    notes: tuple[str, ...] = ()
 
     @property
     def answered(self) -> list[MethodResult]:
@@ -205,7 +201,7 @@ def compare_table(
     top: int = 100,
     max_rows: int | None = _MOST_ROWS,
     jobs: int | None = None,
-    where: str = "the table",
+    where: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -216,7 +212,8 @@ def compare_table(
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : pyarrow.Table, data frame of pandas or polars, str or Path
+        The table, or the name of its file.
     label : str or FitOptions
         The column that shows which rows are labelled, or all options in one object, whose method is not used.
     methods : list of str, default=None
@@ -228,8 +225,8 @@ def compare_table(
         The most rows to compare methods on; of more, so many are drawn at random. None compares on all.
     jobs : int, default=None
         How many methods are fitted at the same time; -1 means as many as there are processors.
-    where : str, default="the table"
-        The name of the table in errors.
+    where : str, default=None
+        The name of the table in errors; None means the name of its file, or "the table".
     progress : callable, default=None
         Called with the name of the method that is done, how many are done, and how many there are.
     **options
@@ -257,17 +254,17 @@ def compare_table(
         raise InvalidOption("jobs=0 is not a number of fits. Pass 1 or more, or -1 for as many as processors.")
     names = _known(methods)
     chosen = replace(chosen, method="pu", learners=None, parameters={}, jobs=None, scar_test=False)
-    columns, whole = check_columns(table.column_names, chosen, where), table.num_rows
-    if max_rows is not None and whole > max_rows:
-        table = table.take(np.sort(np.random.default_rng(0).choice(whole, max_rows, replace=False)))
-    _, prepared, _ = prepare_table(table, columns, _read_label(table, chosen, where), chosen, where)
+    read = read_table(table, chosen, where, max_rows)
+    prepared = read.prepared
     top = min(top, int((~prepared.labelled).sum()))
     found: dict[str, _Measured] = {}
     for measured in _measure_all(names, chosen, prepared, top, jobs):
         found[measured.result.name] = measured
         if progress is not None:
             progress(measured.result.name, len(found), len(names))
-    return _compare([found[name] for name in names], prepared.labelled, whole, top)
+    compared = _compare([found[name] for name in names], prepared.labelled, read.size, top)
+    places = compared.on_all if read.rows is None else read.rows[compared.on_all]
+    return replace(compared, on_all=places, notes=tuple(read.notes))
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,9 @@ def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
         unsure = ", all of which doubt their own fit,"
     if len(ordered) == 1:
         only = ordered[0]
-        return [f"{only.name} is the only method{unsure.rstrip(',')} with an estimate: {only.share:.0%} are positive."]
+        own = ", and it doubts its own fit" if only.doubts else unsure
+        with_range = f" ({only.low:.0%} to {only.high:.0%})" if only.has_range else ""
+        return [f"{only.name} is the only method with an estimate{own}: {only.share:.0%} are positive{with_range}."]
     half = _half_width(found, (low + high) / 2)
     if high - low <= 2.0 * half:
         return [

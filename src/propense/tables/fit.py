@@ -23,16 +23,14 @@ from propense.errors import InvalidInput
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.inference import ScarTest, SourcesTest, sources_test
-from propense.tables.as_table import as_table
 from propense.tables.cells import row_ids
-from propense.tables.duplicates import apply_choice, folds_of_ids, note_repeated_ids
+from propense.tables.duplicates import folds_of_ids, note_repeated_ids
 from propense.tables.fitted_rows import remember, remember_scores
 from propense.tables.groups import Grouping, group_labels
-from propense.tables.label_columns import LabelColumns, read_label_columns
-from propense.tables.labels import Label, name_values, read_label
+from propense.tables.labels import name_values
 from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_range, scores_of
-from propense.tables.prepare import FitOptions, PreparedTable, check_columns, fit_collecting_warnings, prepare_table
-from propense.tables.problems import Problems
+from propense.tables.prepare import FitOptions, PreparedTable, fit_collecting_warnings
+from propense.tables.reading import read_table
 from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
 
@@ -188,25 +186,14 @@ def fit_table(
     -------
     TableFit
     """
-    table, where = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
-    problems = Problems(where)
-    columns = check_columns(table.column_names, chosen, where, problems)
-    found = None
-    if set(chosen.labels) <= set(table.column_names):
-        with problems.collecting():
-            found = _read_label(table, chosen, where)
-    rows, repeats = None, list[str]()
-    if not problems.found:
-        with problems.collecting():
-            table, rows, repeats = apply_choice(table, chosen.duplicates, where)
-    model, prepared, notes = prepare_table(table, columns, found, chosen, where, problems=problems)
-    notes = repeats + notes
-    ids = None if chosen.id is None else row_ids(table, chosen.id, where)
+    read = read_table(table, chosen, where)
+    model, prepared, notes, rows = read.model, read.prepared, read.notes, read.rows
+    ids = None if chosen.id is None else row_ids(read.table, chosen.id, read.where)
     fits = None if progress is None else partial(progress, "fit")
     with _folds_by_id(model.estimator, ids, prepared.labelled) as folds:
         notes += fit_collecting_warnings(model.estimator, prepared.inputs, prepared.labels(chosen.labels), fits)
-    name_values(model.estimator, found, prepared.labelled)
+    name_values(model.estimator, read.label, prepared.labelled)
     if ids is not None:
         notes += note_repeated_ids(ids, str(chosen.id), prepared.matrix, folds=folds)
     if progress is not None:
@@ -244,14 +231,6 @@ def _folds_by_id(estimator: BasePUClassifier, ids: NDArray[Any] | None, labelled
         yield folds is not None
     finally:
         estimator.set_params(cv=cv)
-
-
-def _read_label(table: Any, options: FitOptions, where: str) -> Label | LabelColumns:
-    """The label column, or those of several sources."""
-    names = options.labels
-    if len(names) > 1:
-        return read_label_columns(table, names, where, options.positive)
-    return read_label(table.column(names[0]), names[0], where, options.positive)
 
 
 def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:
