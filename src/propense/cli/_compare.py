@@ -183,7 +183,7 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
 
     from propense.cli._console import Console
 
-    say(f"{name_of(table)}: {found.rows_of_table:,} rows.", *(f"Note: {with_flags(note)}" for note in found.notes))
+    say(f"{name_of(table)}: {found.rows_of_table:,} rows.")
     # A terminal has room for these; the page and --json have all.
     wanted = ["method", "positive rows", "range", f"first {found.top:,} shared", "same prediction", "doubts"]
     sheet, shown = found.summary(), Shown(title="What each method says")
