@@ -11,7 +11,7 @@ RUN python -m venv /opt/propense \
 FROM python:3.13-slim
 COPY --from=build /opt/propense /opt/propense
 RUN useradd --create-home --uid 1000 analyst
-USER analyst
+USER 1000
 WORKDIR /data
 ENV PATH="/opt/propense/bin:$PATH" MPLCONFIGDIR=/tmp
 ENTRYPOINT ["propense"]

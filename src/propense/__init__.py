@@ -15,7 +15,7 @@ if _TYPE_CHECKING:
     from propense.model_files import load as load
     from propense.model_files import save as save
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ROOMS = (
     "audit",

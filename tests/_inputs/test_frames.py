@@ -390,7 +390,7 @@ def test_infinity_is_refused_where_nan_is_taken(cells, labels):
     with pytest.raises(InvalidFeatures, match=r"the first \(-inf\) at row 4, column 'plain'"):
         Mixed().fit(pd.DataFrame(cells), labels)
     cells["plain"][4] = 1e200
-    with pytest.raises(InvalidFeatures, match=r"squares are too large .* at row 4, column 'plain'"):
+    with pytest.raises(InvalidFeatures, match=r"largest number that trees read, .* at row 4, column 'plain'"):
         Mixed().fit(pl.DataFrame(cells), labels)
 
 

@@ -4,6 +4,7 @@ import html
 import json
 import re
 
+import pyarrow as pa
 import pytest
 from pyarrow import csv
 
@@ -107,3 +108,18 @@ def test_no_answer_at_all_is_a_failure(folder):
     ended = call("compare", "t.csv", "--label", "reported", "--id", "patient", "--methods", "oracle", cwd=folder)
     assert ended.returncode == 1
     assert "No method gave an estimate" in ended.stdout
+
+
+def test_a_table_is_read_as_fit_reads_it(folder):
+    table = make_clinic()[0]
+    csv.write_csv(pa.concat_tables([table, table]), folder / "twice.csv")
+    asked = ("compare", "twice.csv", *ASKED[1:-1], "pu-linear,naive")
+    refused = call(*asked, cwd=folder)
+    assert refused.returncode == 2
+    assert "--duplicates 'drop'" in refused.stderr
+    ended = call(*asked, "--duplicates", "drop", "--json", cwd=folder)
+    once = call("compare", "t.csv", *asked[2:], "--json", cwd=folder)
+    found, expected = json.loads(ended.stdout), json.loads(once.stdout)
+    assert found["methods"][0]["share"] == expected["methods"][0]["share"]
+    assert (found["rows"], found["rows_of_table"]) == (600, 600)
+    assert "600 rows repeat an earlier row" in found["notes"][0]

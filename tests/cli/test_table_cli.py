@@ -192,7 +192,7 @@ def test_a_fit_says_what_a_number_of_reviews_finds_and_lists_as_many(folder, tmp
     status, out, err = call(*asked, "--capacity", "30", *costs, "--method", "sar-em")
     assert (status, err) == (0, "")
     assert "To find" not in out
-    assert "SAREM was fitted to them" in out
+    assert "the method was fitted to them" in out
 
 
 def test_costs_that_are_none_are_refused_before_the_fit(folder, tmp_path, clinic, monkeypatch):
@@ -211,7 +211,7 @@ def test_a_list_of_rows_that_the_method_has_seen_promises_nothing(folder, tmp_pa
     asked = ("--no-scar-test", "--method", "sar-em", "--list", tmp_path / "l.parquet")
     status, out, err = call("fit", folder / "clinic.csv", *PLAIN, *asked)
     assert (status, err) == (0, "")
-    assert "No number of positives is promised for these 50 rows: SAREM was fitted to them" in out
+    assert "No number of positives is promised for these 50 rows: the method was fitted to them" in out
     assert parquet.read_table(tmp_path / "l.parquet").num_rows == 50
 
 

@@ -121,10 +121,10 @@ def test_several_sources_share_the_value(rng):
 
 
 def test_the_oracle_reads_true_classes_likewise():
-    truth = np.where(DATA.positive, "ill", "healthy")
+    truth = np.where(DATA.positive, "default", "paid")
     with pytest.raises(InvalidLabels, match="not certain"):
         Oracle().fit(X, truth)
-    found = Oracle(positive_label="ill").fit(X, truth)
+    found = Oracle(positive_label="default").fit(X, truth)
     np.testing.assert_array_equal(found.coef_, Oracle().fit(X, DATA.positive).coef_)
     smaller = Oracle(positive_label=0).fit(X, np.where(DATA.positive, 0, 1))
     np.testing.assert_array_equal(smaller.coef_, found.coef_)

@@ -601,6 +601,16 @@ def test_odd_tables_are_fitted_and_doubted(rng, name):
         assert kinds_of(model) & {"unexplained", "labels_per_feature"}
 
 
+def test_many_columns_do_not_hide_that_labels_were_learned(rng):
+    """Rows are scored by models that have not seen them, which gain nothing by columns that are noise."""
+    X, s, _ = make(rng, 1000)
+    wide = np.hstack([X, rng.normal(size=(1000, 150))])
+    model = quick(learners=[LogisticRegression(C=0.01)]).fit(wide, s)
+    assert roc_auc_score(s, model.oof_posterior_) > 0.7
+    assert "unexplained" not in kinds_of(model)
+    assert "unexplained" in kinds_of(quick(learners=[LogisticRegression(C=0.01)]).fit(wide[:, 3:], s))
+
+
 def test_nearly_all_rows_may_be_labelled(rng):
     X = rng.normal(size=(100, 2))
     for unlabelled in (1, 3):

@@ -106,7 +106,7 @@ def _with_odd_cells(rng):
         elif kind < 0.9:
             del row[place:]
         else:
-            rows.insert(int(rng.integers(len(rows))), [])
+            rows.insert(int(rng.integers(len(rows))), [None])
         if not row:
             row.append(None)
     return rows

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from fuzz.case import Case
 from fuzz.damage import damaged, pick
+from fuzz.more_tables import make_lines, make_workbook
 from fuzz.tables import make_table
 from local_page import Person
 from propense.ui.server import running
@@ -41,8 +42,9 @@ _LIMIT = 4 << 20
 
 
 def make_upload(rng):
-    """A table of `make_table`, damaged once more or not, with a name that may be anything."""
-    ((name, data),) = make_table(rng).files.items()
+    """A table, a workbook or JSON lines, damaged once more or not, with a name that may be anything."""
+    make = (make_table, make_table, make_workbook, make_lines)[int(rng.integers(4))]
+    ((name, data),) = make(rng).files.items()
     end = name.removeprefix("t") if rng.random() < 0.85 else pick(rng, _ENDS)
     if rng.random() < 0.1:
         data = damaged(data, rng) if rng.random() < 0.9 else data * (_LIMIT // max(len(data), 1) + 1)
@@ -57,6 +59,12 @@ def _use(name):
         job = person.job_of(answer)
         page = person.get(f"/job/{job}/columns")
         assert page.status == 200, f"{page.status}: {page.words}"
+        # If it must be asked about, any answer is a page of columns or one line.
+        for answer in [{"sheet": "0"}, {"encoding": "cp1252"}, {"encoding": "utf-16"}] if page.error else []:
+            read = person.post(f"/job/{job}/reading", **answer)
+            assert (read.status == 400) == bool(read.error), f"{read.status}: {read.words}"
+            assert "should not" not in read.error, read.error
+            assert str(work) not in read.text, "a path of the server is shown"
         assert person.post(f"/job/{job}/delete").status == 200
     else:
         assert answer.status in (400, 413), f"{answer.status}: {answer.words}"

@@ -364,12 +364,33 @@ def test_columns_that_are_probably_not_features_are_noted(clinic, found):
         .append_column("number", pa.array(range(600)))
         .append_column("known", pa.array(found.labelled))
     )
-    notes = " ".join(fit_table(odd, "reported", id="patient", method="pglin").notes)
+    notes = " ".join(fit_table(odd, "reported", id="patient", method="pglin", keep=["known"]).notes)
     assert "The column 'one' has the same value in every row" in notes
     assert "The column 'number' counts the rows one by one and was left out. Pass id='number' if it" in notes
-    assert "The column 'known' shows exactly which rows are labelled." in notes
+    assert "The column 'known' shows exactly which rows are labelled: every estimate rests on it." in notes
     wide = pa.table({f"x{j}": np.random.default_rng(j).normal(size=20) for j in range(30)} | {"s": [True, False] * 10})
     assert any("30 features but only 20 rows" in note for note in fit_table(wide, "s", method="pglin").notes)
+
+
+@pytest.mark.parametrize("kind", ["words", "dates of labels", "amounts"])
+def test_a_copy_of_the_label_is_refused_unless_it_is_kept(clinic, found, kind):
+    """It explains every label, so that the estimate would be that all positives are labelled."""
+    marked, rng = found.labelled, np.random.default_rng(0)
+    cells = {
+        "words": np.where(marked, rng.choice(["theft", "fire"], 600), "open").tolist(),
+        "dates of labels": ["2020-01-05" if each else None for each in marked],
+        "amounts": np.where(marked, rng.integers(1, 900, 600), 0).tolist(),
+    }
+    table = clinic.append_column("outcome", pa.array(cells[kind]))
+    with pytest.raises(InvalidTable, match=r"column 'outcome' shows exactly which .* Pass drop=\['outcome'\] if it"):
+        fit_table(table, "reported", **LINEAR)
+    assert fit_table(table, "reported", drop=["outcome"], **LINEAR).counts == found.counts
+    kept = fit_table(table, "reported", keep=["outcome"], **LINEAR)
+    assert any("'outcome' shows exactly which rows are labelled" in note for note in kept.notes)
+    # One mistake is enough: then other columns count, too.
+    honest = marked.copy()
+    honest[np.flatnonzero(~marked)[0]] = True
+    fit_table(clinic.append_column("outcome", pa.array(honest)), "reported", **LINEAR)
 
 
 def test_all_that_is_wrong_with_the_columns_is_in_one_error(clinic):

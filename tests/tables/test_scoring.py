@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import csv
+from pyarrow import compute, csv
 
 from propense.errors import InvalidLabels, InvalidOption, InvalidTable
 from propense.tables import TableFile, TableWriter, fit_table, score_file
@@ -63,6 +63,16 @@ def test_the_review_list_holds_the_unlabelled_rows_most_likely_positive(tmp_path
     assert done.listed == 20
     assert done.promise.expected == pytest.approx(found.scores.hidden[best].sum())
     assert (done.promise.rows, done.fitted) == (20, 600)
+
+
+def test_a_list_is_empty_if_every_row_is_labelled(tmp_path, clinic):
+    """Trees refuse a table without rows."""
+    fitted = fit_table(clinic, "reported", id="patient", scar_test=False).model
+    csv.write_csv(clinic.filter(compute.equal(clinic.column("reported"), "yes")), tmp_path / "t.csv")
+    done = score_file(fitted, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv", top=5)
+    assert done.listed == 0
+    written = csv.read_csv(tmp_path / "o.csv")
+    assert (written.num_rows, written.column_names[-1]) == (0, "why")
 
 
 def test_without_a_label_column_every_row_is_unlabelled(tmp_path, clinic, found):

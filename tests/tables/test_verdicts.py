@@ -103,6 +103,9 @@ def test_the_words_of_the_label_are_verdicts_too():
     # No label is not a verdict, and a word that is given wins.
     with pytest.raises(InvalidTable, match="holds 'unlabelled'"):
         read_words(["positive", "unlabelled"], "f", label=Label("s", "positive", "unlabelled"))
+    with pytest.raises(InvalidTable, match="holds 'not reported'"):
+        read_words(["reported", "not reported"], "f", label=Label("s", "reported", "not reported"))
+    assert read_words(["case", "control"], "f", label=Label("s", "case", "control")).tolist() == [YES, NO]
     with pytest.raises(InvalidTable, match="holds 'fraud'"):
         read_words(cells[:2], "f", positive="theft", label=Label("status", "fraud", "ok"))
     several = LabelColumns((Label("a", "hit", "miss"), Label("b", "found", "lost")))

@@ -113,18 +113,20 @@ _BY_CHANCE = 0.001
 
 
 def unexplained(fit: FitStatistics) -> str | None:
-    """y(x)·e(x) predicts the labels no better than their rate."""
+    """y(x)·e(x) does not predict the labels clearly better than their rate."""
     free = fit.features + fit.propensity_features
     # With more coefficients than labels the ratio does not follow χ², and `labels_per_feature` is raised instead.
     if free > fit.labels:
         return None
+    # Scores of rows that were held out do not gain by the number of columns.
+    free = free if fit.fitted_along is None else min(free, fit.fitted_along)
     p = p_by_chance(fit.gain, free)
     if p < _BY_CHANCE:
         return None
     return (
-        f"The features predict which rows are {fit.marked} no better than chance (p = {p:.2g}; likelihood ratio "
-        f"{fit.gain:.1f} with {free} coefficients). Use other columns, or allow for curves: add squares and products, "
-        "or try SAREM(estimator=…)."
+        f"The features do not predict which rows are {fit.marked} clearly better than chance (p = {p:.2g}; likelihood "
+        f"ratio {fit.gain:.1f} with {free} coefficients). Use other columns, or allow for curves: add squares and "
+        "products, or try SAREM(estimator=…)."
     )
 
 

@@ -68,6 +68,8 @@ class FitStatistics:
         and the number of their coefficients; 0 coefficients where that was not asked.
     marked : str
         What y = 1 means in fit: "labelled", or "positive" if true classes were passed.
+    fitted_along : int or None
+        If rows are scored by models that have not seen them: the coefficients that saw the labels of all rows even so.
     """
 
     method: str
@@ -91,6 +93,7 @@ class FitStatistics:
     named_gain: float = 0.0
     named_features: int = 0
     marked: str = "labelled"
+    fitted_along: int | None = None
 
 
 def p_by_chance(gain: float, coefficients: int) -> float:

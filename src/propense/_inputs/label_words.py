@@ -5,7 +5,15 @@ Every reader of labels asks here: `fit` in Python, and the label columns of tabl
 
 import unicodedata
 
-__all__ = ["PAIRS", "labelled_word", "means_unlabelled", "never_labelled", "number_word", "plain_word"]
+__all__ = [
+    "PAIRS",
+    "is_about_labels",
+    "labelled_word",
+    "means_unlabelled",
+    "never_labelled",
+    "number_word",
+    "plain_word",
+]
 
 # Pairs in which it is clear that the first value means labelled, in lower case. Words of a trade are not here: whether
 # "paid" or "default" was labelled, only the person with the table knows.
@@ -140,6 +148,11 @@ def labelled_word(one: str, other: str) -> str | None:
 def means_unlabelled(word: str) -> bool:
     """Whether a word says that a row has no label: unlabelled, unknown, none."""
     return plain_word(word) in _UNLABELLED
+
+
+def is_about_labels(word: str) -> bool:
+    """Whether a word says only that there is no label, and nothing of the row: unlabelled, not reported, unflagged."""
+    return means_unlabelled(word) or any(_negates(plain_word(word), marked) for marked in _MARKED)
 
 
 def never_labelled(word: str) -> bool:

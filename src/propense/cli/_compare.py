@@ -1,8 +1,6 @@
 """`propense compare`: what several methods say of one table."""
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +9,30 @@ import typer
 from propense._files import write_atomically
 from propense.cli._completion import complete_columns, complete_methods
 from propense.cli._config import Config, configuration
+from propense.cli._fit_options import (
+    Categorical,
+    ClassFeatures,
+    Dates,
+    Decision,
+    Drop,
+    Duplicates,
+    Id,
+    Keep,
+    Missing,
+    MissingWords,
+    Positive,
+    Prior,
+    PriorGroups,
+    PropensityFeatures,
+    read_options,
+)
 from propense.cli._flags import with_flags
 from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
-from propense.cli._options import Decimal, Table, split_names
+from propense.cli._options import Decimal, Encoding, Format, Sheet, Table
 from propense.cli._outputs import keep_apart
-from propense.cli._printing import harmless, say
+from propense.cli._printing import say
+from propense.cli._streams import name_of, open_table, said_of
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -38,17 +54,8 @@ def compare(
             autocompletion=complete_columns,
         ),
     ],
-    positive: Annotated[
-        str | None, typer.Option("--positive", help="The value that means labelled, if that is not clear.")
-    ] = None,
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            help="The column that names the rows. It is not used as a feature.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
+    positive: Positive = None,
+    id: Id = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,57 +65,22 @@ def compare(
             autocompletion=complete_methods,
         ),
     ] = None,
-    class_features: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--class-features",
-            help="The columns that being positive depends on: A,B, for methods that can use that. Default: all "
-            "columns.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
-    propensity_features: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--propensity-features",
-            help="The columns that the chance of a label depends on: A,B, for methods that can use that. Default: all "
-            "columns.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            "--prior", help="The share of rows that are positive, if you know it, for methods that can use it: 0.15."
-        ),
-    ] = None,
-    prior_groups: Annotated[
-        str | None,
-        typer.Option(
-            "--prior-groups",
-            help="The column that shows the groups of --prior, such as sex.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", help="Columns to leave out: A,B. May be repeated.", autocompletion=complete_columns),
-    ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--categorical",
-            help="Columns whose numbers are names, such as postcodes: A,B. May be repeated.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
-    decision: Annotated[
-        str,
-        typer.Option(
-            "--decision", help="Predict positive above the share of positives (balanced) or above ½ (posterior)."
-        ),
-    ] = "balanced",
+    class_features: ClassFeatures = None,
+    propensity_features: PropensityFeatures = None,
+    prior: Prior = None,
+    prior_groups: PriorGroups = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    keep: Keep = None,
+    dates: Dates = None,
+    missing: Missing = None,
+    missing_words: MissingWords = True,
+    duplicates: Duplicates = None,
+    decision: Decision = "balanced",
     decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
     top: Annotated[int, typer.Option("--top", min=1, help="The length of the lists that are compared.")] = 100,
     rows: Annotated[
         int, typer.Option("--rows", min=1, help="Of more rows than this, so many are drawn at random and compared.")
@@ -125,11 +97,11 @@ def compare(
     json: Json = False,
 ) -> None:
     """Fit several methods to a table, and say where they agree on the positives and on the rows to review."""
-    from propense.tables import FitOptions, TableFile, compare_table
+    from propense.cli._fit_progress import show_progress
+    from propense.tables import compare_table
     from propense.tables.configuration import write_toml
-    from propense.tables.prior_words import read_prior
 
-    source = TableFile(table)
+    source = open_table(table, format=format, sheet=sheet, encoding=encoding)
     keep_apart([table, *([] if config is None else [config])], {"--figure": figure, "--report": report})
     if figure is not None and figure.suffix.lower() not in _FIGURES:
         raise InvalidOption(f"--figure {figure}: the name must end in {', '.join(_FIGURES)}.")
@@ -142,20 +114,26 @@ def compare(
         # Classes of the user's own are looked for in this folder too.
         if "." in name:
             find_method(name)
-    options = FitOptions(
-        label=label,
+    options = read_options(
+        source.columns,
+        label,
         positive=positive,
         id=id,
-        drop=split_names("--drop", drop, source.columns) or [],
-        categorical=split_names("--categorical", categorical, source.columns) or [],
+        drop=drop,
+        categorical=categorical,
+        keep=keep,
         decision=decision,
-        class_features=split_names("--class-features", class_features, source.columns),
-        propensity_features=split_names("--propensity-features", propensity_features, source.columns),
-        prior=read_prior(prior),
+        class_features=class_features,
+        propensity_features=propensity_features,
+        prior=prior,
         prior_groups=prior_groups,
         decimal=decimal,
+        dates=dates,
+        missing=missing,
+        missing_words=missing_words,
+        duplicates=duplicates,
     )
-    with _progress() as progress:
+    with show_progress(_in_words) as progress:
         found = compare_table(
             source.read(),
             options,
@@ -163,13 +141,14 @@ def compare(
             top=top,
             max_rows=rows,
             jobs=jobs,
-            where=str(table),
+            where=source.where,
             progress=progress,
         )
     toml = write_toml("compare", configuration(context))
-    _write(found, table.name, figure, report, toml)
+    say(*said_of(source))
+    _write(found, name_of(table), figure, report, toml)
     if json:
-        facts = _as_result(found, table.name)
+        facts = _as_result(found, name_of(table))
         print_json("compare", {**facts, "files": {"figure": figure, "report": report}, "configuration": toml})
     else:
         _show(found, table, figure, report)
@@ -177,25 +156,8 @@ def compare(
         raise typer.Exit(1)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """What `compare_table` calls; None if standard error is not a terminal."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from propense.cli._console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("Reading the table")
-
-        def show(name: str, done: int, total: int) -> None:
-            bar.update(task, description=f"{done} of {total} methods are fitted, the last one {harmless(name)}")
-
-        yield show
+def _in_words(name: str, done: int, total: int) -> str:
+    return f"{done} of {total} methods are fitted, the last one {name}"
 
 
 def _write(found: "Comparison", name: str, figure: Path | None, report: Path | None, toml: str) -> None:
@@ -221,7 +183,7 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
 
     from propense.cli._console import Console
 
-    say(f"{table.name}: {found.rows_of_table:,} rows.")
+    say(f"{name_of(table)}: {found.rows_of_table:,} rows.")
     # A terminal has room for these; the page and --json have all.
     wanted = ["method", "positive rows", "range", f"first {found.top:,} shared", "same prediction", "doubts"]
     sheet, shown = found.summary(), Shown(title="What each method says")
@@ -229,7 +191,12 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
     for column in wanted:
         left = column in ("method", "doubts")
         shown.add_column(
-            column, justify="left" if left else "right", no_wrap=column == "positive rows", overflow="fold"
+            column,
+            justify="left" if left else "right",
+            no_wrap=column == "positive rows",
+            overflow="fold",
+            # The longest words of the heads.
+            min_width=max(map(len, column.split())),
         )
     for line, each in zip(sheet.lines, found.results, strict=True):
         cells = [line[place] for place in places]
@@ -274,4 +241,5 @@ def _as_result(found: "Comparison", table: str) -> dict[str, Any]:
         "correlation": found.correlation,
         "on_all_lists": len(found.on_all),
         "words": str(found).splitlines(),
+        "notes": [with_flags(note) for note in found.notes],
     }

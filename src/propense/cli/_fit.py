@@ -17,10 +17,27 @@ from propense.cli._capacity import (
 )
 from propense.cli._completion import complete_columns, complete_methods
 from propense.cli._config import Config, configuration
+from propense.cli._fit_options import (
+    Categorical,
+    ClassFeatures,
+    Dates,
+    Decision,
+    Drop,
+    Duplicates,
+    Id,
+    Keep,
+    Missing,
+    MissingWords,
+    Positive,
+    Prior,
+    PriorGroups,
+    PropensityFeatures,
+    read_options,
+)
 from propense.cli._flags import with_flags
 from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
-from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet, split_names
+from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
 from propense.cli._streams import STANDARD, name_of, open_table, said_of, standard_output
@@ -49,17 +66,8 @@ def fit(
             autocompletion=complete_columns,
         ),
     ],
-    positive: Annotated[
-        str | None, typer.Option("--positive", help="The value that means labelled, if that is not clear.")
-    ] = None,
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            help="The column that names the rows. It is not used as a feature.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
+    positive: Positive = None,
+    id: Id = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -77,87 +85,18 @@ def fit(
             "coefficients). Default: auto.",
         ),
     ] = None,
-    class_features: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--class-features",
-            help="The columns that being positive depends on: A,B. May be repeated. Default: all columns.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
-    propensity_features: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--propensity-features",
-            help="The columns that the chance of a label depends on: A,B. May be repeated. Default: all columns.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            "--prior",
-            help="The share of rows that are positive, if you know it: 0.15, or a range: 0.1-0.2. The estimate meets "
-            "it, and the SCAR test becomes more powerful. By group: f=0.12,m=0.15-0.2 with --prior-groups.",
-        ),
-    ] = None,
-    prior_groups: Annotated[
-        str | None,
-        typer.Option(
-            "--prior-groups",
-            help="The column that shows the groups of --prior, such as sex.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", help="Columns to leave out: A,B. May be repeated.", autocompletion=complete_columns),
-    ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--categorical",
-            help="Columns whose numbers are names, such as postcodes: A,B. May be repeated.",
-            autocompletion=complete_columns,
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", help="Columns to use although they look like row numbers: A,B. May be repeated."),
-    ] = None,
-    dates: Annotated[
-        str | None,
-        typer.Option("--dates", help="What comes first in dates such as 01/02/2020: dmy or mdy, if no cell shows it."),
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing",
-            help="Words that mean a missing cell: unknown,-99. May be repeated. They join the usual ones: NA, N/A, "
-            "#N/A, NaN, null, None, <NA>, -, --, a point, a question mark.",
-        ),
-    ] = None,
-    missing_words: Annotated[
-        bool,
-        typer.Option(
-            "--missing-words/--no-missing-words",
-            help="Whether the usual words mean a missing cell. If not, only empty cells and those of --missing do.",
-        ),
-    ] = True,
-    duplicates: Annotated[
-        str | None,
-        typer.Option(
-            "--duplicates",
-            help="Rows that are equal in every column: drop or keep. Default: keep, with a note if they are copies.",
-        ),
-    ] = None,
-    decision: Annotated[
-        str,
-        typer.Option(
-            "--decision",
-            help="Predict positive above the share of positives (balanced) or above ½ (posterior).",
-        ),
-    ] = "balanced",
+    class_features: ClassFeatures = None,
+    propensity_features: PropensityFeatures = None,
+    prior: Prior = None,
+    prior_groups: PriorGroups = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    keep: Keep = None,
+    dates: Dates = None,
+    missing: Missing = None,
+    missing_words: MissingWords = True,
+    duplicates: Duplicates = None,
+    decision: Decision = "balanced",
     decimal: Decimal = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
@@ -208,10 +147,9 @@ def fit(
 ) -> None:
     """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
-    from propense.tables import FitOptions, TableFolder, list_rows, write_list
+    from propense.tables import TableFolder, list_rows, write_list
     from propense.tables import capacity as find_capacity
     from propense.tables.configuration import write_toml
-    from propense.tables.prior_words import read_prior
     from propense.tables.review import check_list
 
     in_pieces = dask is not None or table.is_dir()
@@ -225,27 +163,27 @@ def fit(
         from propense.report import check_extra
 
         check_extra()
-    labels = split_names("--label", [label], source.columns) or [label]
-    options = FitOptions(
-        label=labels if len(labels) > 1 else labels[0],
+    options = read_options(
+        source.columns,
+        label,
         positive=positive,
         id=id,
-        drop=split_names("--drop", drop, source.columns) or [],
-        categorical=split_names("--categorical", categorical, source.columns) or [],
+        drop=drop,
+        categorical=categorical,
+        keep=keep,
         method=method,
         decision=decision,
-        class_features=split_names("--class-features", class_features, source.columns),
-        propensity_features=split_names("--propensity-features", propensity_features, source.columns),
+        class_features=class_features,
+        propensity_features=propensity_features,
         learners=learners,
-        prior=read_prior(prior),
+        prior=prior,
         prior_groups=prior_groups,
         jobs=jobs,
         parameters=_parameters(settings or []),
         decimal=decimal,
         scar_test=scar_test,
-        keep=split_names("--keep", keep, source.columns) or [],
         dates=dates,
-        missing=[word.strip() for words in missing or [] for word in words.split(",")],
+        missing=missing,
         missing_words=missing_words,
         duplicates=duplicates,
     )
@@ -298,10 +236,10 @@ def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "Ta
 
         with on_dask(dask):
             return None, fit_folder(source, options)
-    from propense.cli._fit_progress import show_progress
+    from propense.cli._fit_progress import fit_in_words, show_progress
     from propense.tables import fit_table
 
-    with show_progress() as progress:
+    with show_progress(fit_in_words) as progress:
         table = source.read()
         found = fit_table(table, options, where=source.where, progress=progress)
     return table, _with_spelling(found, source)

@@ -1,4 +1,4 @@
-"""The progress of a fit on a terminal: a line that goes when the fit is done."""
+"""The progress of fits on a terminal: a line that goes when they are done."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,13 +6,19 @@ from contextlib import contextmanager
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from propense.cli._console import Console
+from propense.cli._printing import harmless
 
-__all__ = ["show_progress"]
+__all__ = ["fit_in_words", "show_progress"]
+
+
+def fit_in_words(what: str, done: int, total: int) -> str:
+    """What `fit_table` is doing."""
+    return "Testing whether labels are at random" if what == "test" else f"Fitting: {done} of {total} models"
 
 
 @contextmanager
-def show_progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """What `fit_table` calls, inside `with`; None if standard error is not a terminal."""
+def show_progress(in_words: Callable[[str, int, int], str]) -> Iterator[Callable[[str, int, int], None] | None]:
+    """What `fit_table` or `compare_table` calls, inside `with`; None if standard error is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
@@ -20,9 +26,4 @@ def show_progress() -> Iterator[Callable[[str, int, int], None] | None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("Reading the table")
-
-        def show(what: str, done: int, total: int) -> None:
-            fits = f"Fitting: {done} of {total} models"
-            bar.update(task, description="Testing whether labels are at random" if what == "test" else fits)
-
-        yield show
+        yield lambda what, done, total: bar.update(task, description=harmless(in_words(what, done, total)))

@@ -50,8 +50,12 @@ def score(
             # The same is said below, on standard error.
             print_json("score", score_result(done, fitted, out, remarks))
         say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).", *remarks)
-        unlabelled = f"the {done.rows - done.labelled:,} unlabelled rows"
-        say(str(done.promise) if top is not None else done.promise.about(unlabelled))
+        if top is None:
+            say(done.promise.about(f"the {done.rows - done.labelled:,} unlabelled rows"))
+        elif done.listed:
+            say(str(done.promise))
+        else:
+            say("No row is left to review: every row has a label or a verdict. The list is empty.")
         say(f"Wrote {'standard output' if str(out) == '-' else out} ({done.rows / done.seconds:,.0f} rows per second).")
 
 
@@ -93,7 +97,7 @@ def _remarks(fitted: Any, source: Any, done: Any, top: int | None) -> list[str]:
         lines.append(f"Note: The table has no column {fitted.id!r}, {unknown}.")
     if (checked := done.known_positive + done.known_negative) > 0:
         found = f"{done.known_positive:,} of them positive, {done.known_negative:,} negative"
-        listed = " They are not in the list: known positives need no review." if top is not None else ""
+        listed = " They are not in the list: what is known needs no review." if top is not None else ""
         which = "1 unlabelled row has" if checked == 1 else f"{checked:,} unlabelled rows have"
         lines.append(f"{which} a verdict from the audit, {found}.{listed}")
     return lines

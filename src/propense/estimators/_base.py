@@ -299,6 +299,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             distinguishable=named or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
             **about_names,
+            # An intercept and a slope of y and of e along the scores, and a coefficient for each column named for e.
+            fitted_along=None if model.rows is None else 4 + (0 if columns is None else len(columns)),
             marked="positive" if self._read_labels is not read_labels else "labelled",
         )
         return (*model.doubts, *ask(statistics, asked))

@@ -11,8 +11,8 @@ PLAIN = {
     "that every positive is equally likely to be labelled.",
     "labels_per_feature": "There are fewer labelled rows than columns, so that much of what was learned may be chance. "
     "Use fewer columns, or label more rows.",
-    "unexplained": "The columns predict which rows are labelled no better than chance. Nothing can be concluded from "
-    "them; other columns may say more.",
+    "unexplained": "The columns do not predict which rows are labelled clearly better than chance. Nothing can be "
+    "concluded from them; other columns may say more.",
     "stray_labels": "Some labelled rows look very unlike the others. Their labels may be wrong, or something that "
     "describes them is missing from the table. Check them.",
     "collinear": "The rows most likely to be positive are also the ones whose label is easiest or hardest to get, so "

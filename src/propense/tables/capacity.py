@@ -272,7 +272,7 @@ def why_unpromised(found: TableFit) -> str:
     if too_little_learned(found.estimator):
         return TOO_LITTLE
     if not found.out_of_fold and not audited:
-        return f"{type(found.estimator).__name__} was fitted to them, so what it says of them is too certain"
+        return "the method was fitted to them, so what it says of them is too certain"
     return ""
 
 

@@ -1,17 +1,60 @@
 """Columns that are probably not features, and too few rows. What speaks against a fit is in the estimator's doubts."""
 
 import re
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.tables.schema import Schema
+from propense.errors import InvalidTable
+from propense.tables.schema import Column, Schema
 
-__all__ = ["doubtful_columns", "merge_notes"]
+__all__ = ["check_copies", "doubtful_columns", "merge_notes"]
 
 _NAMED = re.compile(r"""The column ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*") """)
 # Columns with the same note that are named in the first of them.
 _SHOWN = 8
+# With fewer labelled or unlabelled rows, a column may separate them by chance.
+_FEWEST = 5
+
+
+def check_copies(
+    schema: Schema, matrix: NDArray[np.float64], labelled: NDArray[np.bool_], kept: Collection[str], where: str
+) -> None:
+    """Raise an error if a column shows exactly which rows are labelled, unless it is to be kept.
+
+    Nothing else would be learned from such a table, and every number would follow from the copy.
+    """
+    if not _FEWEST <= labelled.sum() <= len(labelled) - _FEWEST:
+        return
+    copies = [
+        column.name
+        for column, values in zip(schema.columns, matrix.T, strict=True)
+        if column.name not in kept and _separates(column, values, labelled)
+    ]
+    if not copies:
+        return
+    one = len(copies) == 1
+    names = f"column {copies[0]!r} shows" if one else f"each of the columns {', '.join(map(repr, copies))} shows"
+    raise InvalidTable(
+        f"{where}, {names} exactly which rows are labelled, so nothing could be learned from the others. Pass "
+        f"drop={copies!r} if {'it follows' if one else 'they follow'} from the label or is filled in with it, or "
+        f"keep={copies!r} if {'it was' if one else 'they were'} known before."
+    )
+
+
+def _separates(column: Column, values: NDArray[np.float64], labelled: NDArray[np.bool_]) -> bool:
+    """Whether a column tells labelled rows from unlabelled ones without a mistake; missing cells count as a value."""
+    missing = np.isnan(values)
+    if missing.any() and np.ptp(labelled[missing].astype(int)):
+        return False
+    known, marked = values[~missing], labelled[~missing]
+    if marked.all() or not marked.any():
+        # The cells are filled in only where there is a label, or where there is none.
+        return True
+    if column.kind in ("category", "truth"):
+        return not np.intersect1d(known[marked], known[~marked]).size
+    return bool(known[marked].min() > known[~marked].max() or known[marked].max() < known[~marked].min())
 
 
 def doubtful_columns(
@@ -25,11 +68,8 @@ def doubtful_columns(
         distinct = np.unique(known)
         if len(distinct) == 1 and len(known) == len(values):
             notes.append(f"The column {column.name!r} has the same value in every row, so it has no effect.")
-        elif len(distinct) == 2 and len(known) == len(values) and abs(np.corrcoef(values, labelled)[0, 1]) > 1 - 1e-9:
-            notes.append(
-                f"The column {column.name!r} shows exactly which rows are labelled. "
-                f"Pass drop=[{column.name!r}] if it is known only after the label is given."
-            )
+        elif len(known) and _separates(column, values, labelled):
+            notes.append(f"The column {column.name!r} shows exactly which rows are labelled: every estimate rests on it.")
     if n_features >= len(labelled):
         notes.append(f"There are {n_features} features but only {len(labelled)} rows: too few to estimate anything.")
     return notes

@@ -14,7 +14,7 @@ from propense._inputs.preparation import Preparation
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
-from propense.tables.column_checks import doubtful_columns, merge_notes
+from propense.tables.column_checks import check_copies, doubtful_columns, merge_notes
 from propense.tables.drift import summarise_columns
 from propense.tables.duplicates import CHOICES
 from propense.tables.label_columns import LabelColumns
@@ -78,7 +78,8 @@ class FitOptions:
         The decimal sign of numbers written as text. None means a point, but then a column is an error where points may
         separate thousands, such as 1.549 next to 900.
     keep : list of str, default=()
-        Columns to use although they look as if they named the rows, such as numbers that count them.
+        Columns to use although they look as if they named the rows, such as numbers that count them, or although they
+        show exactly which rows are labelled.
     dates : {"dmy", "mdy"}, default=None
         Whether the day or the month comes first in dates such as 01/02/2020, where no cell of the column shows it.
     missing : list of str, default=()
@@ -232,6 +233,7 @@ def prepare_table(
     read = schema.read(table, where)
     matrix = schema.encode(read)
     schema, read, matrix, left = _without_row_numbers(schema, read, matrix, options, where)
+    check_copies(schema, matrix, labelled, _named(options), where)
     notes += left + note_missing_words(table, schema, options.missing)
     preparation = Preparation.fit(schema.level_counts, matrix)
     features = preparation.transform(matrix)
@@ -265,13 +267,17 @@ def prepare_table(
     return model, PreparedTable(schema, matrix, features, features, labelled, sources=sources), notes
 
 
+def _named(options: FitOptions) -> list[str]:
+    """The columns that are certainly wanted."""
+    named = [*options.keep, *(options.class_features or ()), *(options.propensity_features or ())]
+    return named + ([] if options.prior_groups is None else [options.prior_groups])
+
+
 def _without_row_numbers(
     schema: Schema, read: Any, matrix: NDArray[np.float64], options: FitOptions, where: str
 ) -> tuple[Schema, Any, NDArray[np.float64], list[str]]:
     """The columns without those that number the rows, and notes on these."""
-    named = [*options.keep, *(options.class_features or ()), *(options.propensity_features or ())]
-    named += [] if options.prior_groups is None else [options.prior_groups]
-    left, notes = row_numbers(schema.columns, matrix, named)
+    left, notes = row_numbers(schema.columns, matrix, _named(options))
     kept = [j for j in range(len(schema.columns)) if j not in set(left)]
     if not kept:
         raise InvalidTable(f"{where} has no column left to learn from. {' '.join(notes)}")

@@ -113,8 +113,9 @@ def _in_words(
     middles: Sequence[tuple[float, float] | None],
 ) -> list[RowReasons]:
     """The reasons of the rows of an encoded matrix; `middles` are what numbers of each column usually lie between."""
-    found = _reasons(estimator, preparation, matrix[:_MOST_ROWS])
-    if found is None or not len(matrix):
+    # Scikit-learn refuses a table without rows, which is what is left if every row has a label or a verdict.
+    found = _reasons(estimator, preparation, matrix[:_MOST_ROWS]) if len(matrix) else None
+    if found is None:
         return [RowReasons((), ()) for _ in matrix]
     raising, hiding = _strongest(found.posterior), _strongest(-found.propensity)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._inputs.label_words import PAIRS
+from propense._inputs.label_words import PAIRS, is_about_labels
 from propense.errors import InvalidOption, InvalidTable
 from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
@@ -31,8 +31,6 @@ _UNSURE = {
     *("don't know", "dont know", "do not know", "unsicher", "unklar", "unbekannt", "vielleicht", "weiß nicht"),
     *("weiss nicht", "incertain", "inconnu", "peut-être", "peut-etre", "ne sait pas", "desconocido", "no sé", "no se"),
 }
-# Words that say that a row has no label, and nothing of what it is.
-_NOT_VERDICTS = {other for _, other in PAIRS if len(other) > 5}
 _SHOWN, _LONGEST = 6, 30
 
 
@@ -123,8 +121,8 @@ def _of_label(label: Label | LabelColumns | None, positive: str | None, negative
             found[_plain(each.positive)] = YES
         if negative is None and each.negative is not None:
             found.setdefault(_plain(each.negative), NO)
-    known = _POSITIVE | _NEGATIVE | _EMPTY | _UNSURE | _NOT_VERDICTS
-    return {word: answer for word, answer in found.items() if word not in known}
+    known = _POSITIVE | _NEGATIVE | _EMPTY | _UNSURE
+    return {word: answer for word, answer in found.items() if word not in known and not is_about_labels(word)}
 
 
 def _answers(words: set[str], positive: str | None, negative: str | None) -> dict[str, int]:

@@ -22,6 +22,7 @@ from propense.ui.forms import ROLES, Choice, read_choice
 from propense.ui.guard import Guard
 from propense.ui.pages import page, static
 from propense.ui.process import Reader
+from propense.ui.reading import ReadingPages, describe_reading, paths_of
 from propense.ui.runner import Runner, Work
 from propense.ui.words import in_fields, place_of
 
@@ -46,7 +47,7 @@ class Server:
     def __init__(self, folder: WorkFolder, *, token: str, port: int, limit: int) -> None:
         self.folder, self._limit = folder, limit
         self.reader, self.runner = Reader(folder.path / "log.txt"), Runner()
-        audits = AuditPages(self)
+        audits, self._readings = AuditPages(self), ReadingPages(self)
         routes = [
             Route("/", self._start),
             Route("/upload", self._upload, methods=["POST"]),
@@ -59,6 +60,7 @@ class Server:
             Route("/job/{id}/delete", self._delete, methods=["GET", "POST"]),
             Route("/job/{id}/report", self._report),
             Route("/job/{id}/files/{name}", self._file),
+            *self._readings.routes(),
             *audits.routes(),
         ]
         handlers: Any = {HTTPException: self._refused, PropenseError: self._refused, Exception: self._fault}
@@ -141,10 +143,7 @@ class Server:
                 raise InvalidTable(f"{job.name}: there is not enough room on the disk of the work folder.")
             with job.table.open("wb") as out:
                 shutil.copyfileobj(file.file, out)
-            seen = self.reader.ask("look", job.table)
-            for each in seen["columns"]:
-                each["problem"] = in_fields(each["problem"])
-            write_json(job.folder / "columns.json", seen)
+            write_json(job.folder / "columns.json", self._readings.look(job))
             return self.folder.keep(job)
         except PropenseError as error:
             self.folder.delete(job)
@@ -175,10 +174,12 @@ class Server:
 
     async def _columns(self, request: Request) -> Response:
         job = self.find(request)
+        seen = job.columns
+        if seen.get("problem"):
+            return self._readings.show(job, seen, seen["problem"])
         if request.method == "POST":
             form = await self.form(request)
             return await run_in_threadpool(self._choose, job, form)
-        seen = job.columns
         choice = Choice.of(job.options, [each["name"] for each in seen["columns"]])
         status = job.status
         if status["state"] == "failed" and status.get("error"):
@@ -195,6 +196,7 @@ class Server:
             seen=seen,
             choice=choice,
             roles=ROLES,
+            reading=describe_reading(seen),
             done=done,
         )
 
@@ -277,8 +279,3 @@ class Server:
         words = f"Something went wrong that should not: {type(error).__name__}. Details: {log}"
         print(words, file=sys.stderr)
         return self.show("error.html", status=500, words=words)
-
-
-def paths_of(job: Job) -> dict[str, str]:
-    """What messages should call the table of a job."""
-    return {str(job.table): job.name, job.table.name: job.name}

@@ -3,8 +3,9 @@
 from typing import Any
 
 from propense.tables import ReviewList, TableAudit, TableFit, advise_audit, describe_learning, suggest_columns
+from propense.tables.headline import headline
 from propense.tables.promise import too_little_learned
-from propense.ui.words import in_fields
+from propense.ui.words import FIELDS, in_fields
 
 __all__ = ["describe_audit_result", "describe_result"]
 
@@ -12,14 +13,13 @@ __all__ = ["describe_audit_result", "describe_result"]
 def describe_result(found: TableFit, listed: ReviewList, notes: list[str]) -> dict[str, Any]:
     """The summary of a fit, as the page of its result shows it."""
     rows, labelled = found.counts.rows, found.counts.labelled
-    positives = labelled + found.counts.hidden
     advice, suggestion = advise_audit(found), suggest_columns(found)
     return {
         "rows": rows,
         "labelled": labelled,
         "label": "" if found.model is None else str(found.model.label),
         "id": None if found.model is None else found.model.id,
-        "headline": _headline(found, positives),
+        "headline": str(headline(found)),
         "certain": not too_little_learned(found.estimator),
         "promise": str(listed.promise),
         "listed": len(listed.rows),
@@ -27,24 +27,15 @@ def describe_result(found: TableFit, listed: ReviewList, notes: list[str]) -> di
         "size": 200 if advice is None else advice.size,
         "unlabelled": rows - labelled,
         "learned": [in_fields(line) for line in describe_learning(found)],
-        "suggestion": "" if suggestion is None else in_fields(str(suggestion)),
+        "suggestion": "" if suggestion is None else _on_page(str(suggestion)),
         "notes": [in_fields(note) for note in notes],
     }
 
 
-def _headline(found: TableFit, positives: float) -> str:
-    """How many rows are positive: the range first, then the estimate."""
-    rows, labelled, ends = found.counts.rows, found.counts.labelled, found.prior_range
-    about = f"{positives:,.0f} ({positives / rows:.0%})"
-    if ends is None:
-        return f"About {about} of {rows:,} rows are positive. The method gives no range."
-    low, high = (max(rows * share, labelled) for share in ends)
-    if ends[0] == ends[1]:
-        return f"About {about} of {rows:,} rows are positive, as the share that was given says."
-    return (
-        f"{low:,.0f} to {high:,.0f} of {rows:,} rows are positive ({low / rows:.0%} to {high / rows:.0%}). "
-        f"The most likely number is {about}."
-    )
+def _on_page(suggestion: str) -> str:
+    """The question about columns that may be about labelling, with the boxes that answer it."""
+    asked, _, options = suggestion.partition(" If you agree:")
+    return f"{asked} If you agree, tick “{FIELDS['propensity_features']} it” for it." if options else asked
 
 
 def describe_audit_result(found: TableAudit) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from propense._files import write_atomically
 from propense._text import harmless
 from propense.errors import InvalidOption, InvalidTable
 from propense.tables.files import SUFFIXES
+from propense.tables.formats.names import format_of
 
 __all__ = ["Job", "WorkFolder", "read_json", "write_json"]
 
@@ -169,7 +170,7 @@ class WorkFolder:
         shown = harmless(bare)[-_LONGEST:] or "table"
         end = next((each for each in sorted(SUFFIXES, key=len, reverse=True) if shown.lower().endswith(each)), None)
         if end is None:
-            raise InvalidTable(f"{shown}: the name must end with {', '.join(SUFFIXES)}.")
+            raise InvalidTable(_refusal(shown))
         folder = self.path / f".new-{secrets.token_hex(8)}"
         folder.mkdir(mode=0o700)
         made = time.time()
@@ -184,7 +185,7 @@ class WorkFolder:
             os.link(job.table, other.table)
         except OSError:
             shutil.copyfile(job.table, other.table)
-        for name in ("columns.json", "options.json"):
+        for name in ("columns.json", "options.json", "reading.json"):
             if (job.folder / name).is_file():
                 shutil.copyfile(job.folder / name, other.folder / name)
         return other
@@ -202,6 +203,16 @@ class WorkFolder:
             # At once, so that no half of it is ever listed.
             job.folder.rename(gone)
             shutil.rmtree(gone, ignore_errors=True)
+
+
+def _refusal(name: str) -> str:
+    """Why a file with this name cannot be a table, and what to do."""
+    try:
+        format_of(Path(name), name)
+    except InvalidTable as error:
+        # Here the name is all that shows the format.
+        return str(error).partition(" If it is another name,")[0]
+    return f"{name}: the name must end with {', '.join(SUFFIXES)}."
 
 
 def _locked(file: IO[str]) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from propense.errors import InvalidOption
-from propense.ui.words import FIELDS
+from propense.ui.words import CHOICES, FIELDS
 
 __all__ = ["ROLES", "Choice", "read_choice", "read_number"]
 
@@ -14,8 +14,10 @@ ROLES = {
     "feature": "Learn from it",
     "category": "Learn from it, as a category",
     "drop": "Leave out",
+    "keep": FIELDS["keep"],
     "label": "Label of another source",
 }
+_FURTHER = ("prior_groups", "learners", "decimal", "scar_test", "dates", "missing", "missing_words", "duplicates")
 _MOST = 1_000_000
 
 
@@ -36,10 +38,21 @@ class Choice:
     prior_groups: str = ""
     learners: str = ""
     decimal: str = ""
+    dates: str = ""
+    missing: str = ""
+    missing_words: str = ""
+    duplicates: str = ""
     scar_test: str = ""
     top: str = "50"
     defuse: bool = True
     errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def more(self) -> bool:
+        """Whether one of the further settings is not as usual, or an error speaks of one."""
+        said = " ".join(self.errors.values())
+        asked = any(getattr(self, name) or f"“{FIELDS[name]}”" in said for name in _FURTHER)
+        return asked or self.top != "50" or not self.defuse
 
     def options(self, columns: Sequence[str]) -> dict[str, Any]:
         """The options of the fit, as JSON; an error if no label was chosen."""
@@ -62,6 +75,11 @@ class Choice:
             "prior_groups": columns[int(self.prior_groups)] if self.prior_groups else None,
             "learners": self.learners or None,
             "decimal": self.decimal or None,
+            "keep": [name for name in used if roles[name] == "keep"],
+            "dates": self.dates or None,
+            "missing": [word.strip() for word in self.missing.split(",") if word.strip()],
+            "missing_words": self.missing_words != "no",
+            "duplicates": self.duplicates or None,
             "scar_test": {"yes": True, "no": False}.get(self.scar_test),
             "top": read_number("How many rows to list", self.top),
             "defuse": self.defuse,
@@ -73,7 +91,8 @@ class Choice:
         places = {name: str(place) for place, name in enumerate(columns)}
         given = options.get("label")
         labels = [given] if isinstance(given, str) else list(given or [])
-        named = {"drop": options.get("drop") or (), "category": options.get("categorical") or (), "label": labels[1:]}
+        named = {name: options.get(name) or () for name in ("drop", "keep")}
+        named |= {"category": options.get("categorical") or (), "label": labels[1:]}
         roles = [next((role for role, names in named.items() if name in names), "feature") for name in columns]
         return cls(
             label=places.get(labels[0], "") if labels else "",
@@ -86,6 +105,10 @@ class Choice:
             prior_groups=places.get(options.get("prior_groups"), "") if options.get("prior_groups") else "",  # type: ignore[arg-type]
             learners=options.get("learners") or "",
             decimal=options.get("decimal") or "",
+            dates=options.get("dates") or "",
+            missing=", ".join(options.get("missing") or ()),
+            missing_words="" if options.get("missing_words", True) else "no",
+            duplicates=options.get("duplicates") or "",
             scar_test={True: "yes", False: "no"}.get(options.get("scar_test"), ""),  # type: ignore[arg-type]
             top=str(options.get("top") or 50),
             defuse=bool(options.get("defuse", True)),
@@ -117,6 +140,10 @@ def read_choice(form: Any, count: int) -> Choice:
         prior_groups=place("prior_groups"),
         learners=one_of("learners", ["", "auto", "linear"]),
         decimal=one_of("decimal", ["", ".", ","]),
+        dates=one_of("dates", ["", *CHOICES["dates"]]),
+        missing=text("missing"),
+        missing_words=one_of("missing_words", ["", "no"]),
+        duplicates=one_of("duplicates", ["", *CHOICES["duplicates"]]),
         scar_test=one_of("scar_test", ["", "yes", "no"]),
         top=text("top", 20) or "50",
         defuse=bool(text("defuse")),

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from propense.tables import (
 )
 from propense.tables.audit_words import describe_audit, describe_correction
 from propense.tables.cells import plain_text
+from propense.tables.formats.excel_files import sheet_names
+from propense.tables.formats.names import find_format
 from propense.tables.labels import read_label
 from propense.tables.prepare import check_columns
 from propense.tables.prior_words import read_prior
@@ -44,11 +46,38 @@ _SHOWN = 400
 
 
 def look(say: Say, table: str) -> dict[str, Any]:
-    """The columns of a table: names, kinds, first cells, and the values of those that have few."""
-    source = TableFile(Path(table))
-    rows = source.read()
-    columns = [{"name": name, **_column(rows, name)} for name in source.columns]
-    return {"columns": columns, "rows": rows.num_rows}
+    """The columns of a table: names, kinds, first cells, and the values of those that have few; and how it was read.
+
+    If it cannot be read, but may be once somebody says how, that is its problem, and there are no columns.
+    """
+    path = Path(table)
+    format = find_format(path)
+    seen: dict[str, Any] = {"columns": [], "rows": 0, "problem": "", "text": format in ("csv", "tsv", "jsonl")}
+    seen["sheets"] = sheet_names(path) if format == "xlsx" else []
+    try:
+        source = _open(table)
+        rows = source.read()
+    except PropenseError as error:
+        several = len(seen["sheets"]) > 1
+        if not several and ("encoding=" not in str(error) or _is_binary(path)):
+            raise
+        asked = several and "sheet=" in str(error)
+        words = f"{table} has {len(seen['sheets'])} sheets. Choose the one that holds the table." if asked else error
+        return {**seen, "problem": str(words)}
+    seen["columns"] = [{"name": name, **_column(rows, name)} for name in source.columns]
+    return {**seen, "rows": rows.num_rows, "sheet": source.sheet, "encoding": source.encoding if seen["text"] else None}
+
+
+def _is_binary(path: Path) -> bool:
+    """Whether a file begins as no text does, such as a picture under the name of a table."""
+    with path.open("rb") as file:
+        return b"\0" in file.read(1 << 12)
+
+
+def _open(table: str) -> TableFile:
+    """The table of a job, to be read as was chosen."""
+    chosen = read_json(Path(table).with_name("reading.json")) or {}
+    return TableFile(Path(table), sheet=chosen.get("sheet"), encoding=chosen.get("encoding"))
 
 
 def _column(rows: Any, name: str) -> dict[str, Any]:
@@ -84,7 +113,7 @@ def fit_options(options: dict[str, Any]) -> FitOptions:
 
 def check(say: Say, table: str, name: str, options: dict[str, Any]) -> None:
     """Raise an error if a fit with these options would fail before it begins to learn."""
-    source = TableFile(Path(table))
+    source = _open(table)
     chosen = fit_options(options)
     check_columns(source.columns, chosen, name)
     check_list(find_method(chosen.method_name)[0], source.columns, Path("list.csv"), name)
@@ -97,12 +126,16 @@ def fit(say: Say, folder: str, table: str, name: str) -> None:
     """Fit, and write the model, the list, the report, the scored table and the summary into results."""
     job = Path(folder)
     options = read_json(job / "options.json") or {}
-    source, chosen = TableFile(Path(table)), fit_options(options)
+    source, chosen = _open(table), fit_options(options)
     decimal, defuse = chosen.decimal, bool(options.get("defuse"))
     check_list(find_method(chosen.method_name)[0], source.columns, Path("list.csv"), name)
     say("read", 0, 0)
     rows = source.read()
     found = fit_table(rows, chosen, where=name, progress=say)
+    assert found.model is not None
+    # The sheet and the encoding too, for what goes on with the model elsewhere.
+    spelling = replace(source.spelling, decimal=found.model.spelling.decimal)
+    found = replace(found, model=replace(found.model, spelling=spelling))
     say("write", 0, 3)
     out = job / ".run"
     shutil.rmtree(out, ignore_errors=True)
@@ -132,7 +165,7 @@ def _save(found: TableFit, name: str, path: Path) -> None:
 
 def draw(say: Say, table: str, name: str, folder: str, model: str, options: dict[str, Any]) -> int:
     """Draw rows for an audit into a folder; how many there are."""
-    fitted, source = load(model), TableFile(Path(table))
+    fitted, source = load(model), _open(table)
     rows = draw_audit(
         fitted,
         source.read(),
@@ -173,7 +206,7 @@ def verdicts(
     rows = rows.set_column(1, "verdict", pa.array(words, pa.string()))
     if answered:
         rows = rows.filter(pa.array([word != "" for word in words]))
-    write_audit(rows, TableFile(Path(table)), Path(out), decimal=decimal, defuse=defuse)
+    write_audit(rows, _open(table), Path(out), decimal=decimal, defuse=defuse)
 
 
 def correct(
@@ -190,7 +223,7 @@ def correct(
     """Read the verdicts of an audit, and write the corrected model, its list and scores, and what was found."""
     if not {"yes", "no"} & set(words):
         raise InvalidOption("No row is marked positive or negative yet. Mark some rows first.")
-    audit, source = Path(folder), TableFile(Path(table))
+    audit, source = Path(folder), _open(table)
     out = audit / ".run"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()

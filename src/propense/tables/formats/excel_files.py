@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from propense.errors import InvalidOption, InvalidTable
+from propense.errors import InvalidOption, InvalidTable, PropenseError
 from propense.tables.formats.python_cells import Kinds, as_words
 from propense.tables.formats.sheet import Book, SheetRows, column_letters
+from propense.tables.formats.text import BROKEN
 from propense.tables.formats.typed_files import ROWS
 from propense.tables.formats.xlsx_parts import Parts, parse, read_texts
 
-__all__ = ["ExcelReader"]
+__all__ = ["ExcelReader", "sheet_names"]
 
 # Cells of a table, empty ones included: these, and so many for each byte of the file.
 _CELLS, _PER_BYTE = 1 << 20, 12
@@ -124,6 +125,15 @@ class ExcelReader:
             "first row that is not empty, one in each column: undo merged cells, and delete titles above the names and "
             "remarks next to the table."
         )
+
+
+def sheet_names(path: Path) -> list[str]:
+    """The names of the visible sheets of a workbook; none if it cannot be read."""
+    try:
+        with Parts(path, path.name) as parts:
+            return list(_read_book(parts).sheets)
+    except (PropenseError, UnicodeError, *BROKEN):
+        return []
 
 
 def _keep(block: list[tuple[Any, ...]], kinds: list[Kinds], parts: list[list[Any]]) -> None:
