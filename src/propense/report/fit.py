@@ -40,7 +40,7 @@ from propense.tables import (
     suggest_columns,
     summarise_estimator,
 )
-from propense.tables.promise import too_little_learned
+from propense.tables.promise import chance_words, too_little_learned
 
 __all__ = ["FitReport", "gather_fit", "report_fit"]
 
@@ -253,10 +253,10 @@ def _review(found: TableFit) -> tuple[Grid, str, str]:
     words = ["The most likely positives come first. A click on the head of a column sorts by it."]
     if review.hidden_range is not None:
         head.append("chance of being positive")
-        columns.append([f"{_chance(low)} to {_chance(high)}" for low, high in review.hidden_range])
+        columns.append([f"{chance_words(low)} to {chance_words(high)}" for low, high in review.hidden_range])
     if review.hidden is not None:
         head.append("middle estimate" if review.hidden_range is not None else "chance of being positive")
-        columns.append([_chance(each) for each in review.hidden])
+        columns.append([chance_words(each) for each in review.hidden])
     head.append("chance of a label, if positive")
     columns.append(_propensities(found, rows, review.hidden_range))
     reasons = review.reasons
@@ -275,11 +275,14 @@ def _propensities(found: TableFit, rows: NDArray[np.intp], hidden_range: NDArray
     """e of rows that were fitted, with its range if h has one."""
     e = found.scores.propensity[rows]
     if hidden_range is None:
-        return [_chance(each) for each in e]
+        return [chance_words(each) for each in e]
     s = (found.scores.posterior[rows] * e)[:, np.newaxis]
     # The chance of a label s = y·e is what the labels show; y = s + (1 − s)·h.
     ends = s / (s + (1.0 - s) * hidden_range[:, ::-1])
-    return [f"{_chance(each)} ({_chance(low)} to {_chance(high)})" for each, (low, high) in zip(e, ends, strict=True)]
+    return [
+        f"{chance_words(each)} ({chance_words(low)} to {chance_words(high)})"
+        for each, (low, high) in zip(e, ends, strict=True)
+    ]
 
 
 def _names(found: TableFit, rows: Any) -> list[str]:
@@ -364,8 +367,3 @@ _KINDS = {
 
 def _between(low: float | None, high: float | None) -> str:
     return "" if low is None or np.isnan(low) else f" ({low:,.0f} to {high:,.0f})"
-
-
-def _chance(chance: float) -> str:
-    """Two digits, from 0.01 to 0.99: no estimate is surer."""
-    return f"{min(max(chance, 0.01), 0.99):.2f}"

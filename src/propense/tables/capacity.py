@@ -10,7 +10,7 @@ from propense.errors import InvalidOption
 from propense.estimators import Naive
 from propense.tables.fit import TableFit
 from propense.tables.model import review_order
-from propense.tables.promise import TOO_LITTLE, Promise, audited_range, likely_range, too_little_learned
+from propense.tables.promise import TOO_LITTLE, Promise, audited_range, chance_words, likely_range, too_little_learned
 
 __all__ = ["Capacity", "Cheapest", "ToFind", "capacity", "why_unpromised"]
 
@@ -171,7 +171,7 @@ class Capacity:
         if length == self._total:
             return f"These are all {self._total:,} unlabelled rows."
         low, high = self._sums[:, length] - self._sums[:, length - 1]
-        last = f"{_two_digits(self.hidden[length - 1])} ({_two_digits(low)} to {_two_digits(high)})"
+        last = f"{chance_words(self.hidden[length - 1])} ({chance_words(low)} to {chance_words(high)})"
         return f"The list ends at a row with a chance of {last} of being positive."
 
     def about_count(self, count: int) -> str:
@@ -197,7 +197,7 @@ class Capacity:
             return f"No length of the list can be recommended: {self.unpromised}."
         length, cut, (low, high) = self.cheapest(miss, alarm)
         costs = f"If a positive that is missed costs {miss:g} and a negative that is reviewed {alarm:g}"
-        worth = f"a review is worth it from a chance of {_two_digits(cut)} on"
+        worth = f"a review is worth it from a chance of {chance_words(cut)} on"
         ends = "" if low == high == length else f" ({low:,} to {high:,})"
         rows = "no row" if not length else "the first row" if length == 1 else f"the first {length:,} rows"
         return f"{costs}, {worth}: review {rows} of the list{ends}."
@@ -287,8 +287,3 @@ def _whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InvalidOption(f"{name}={value!r} is not a number of rows: use {least}, {least + 1}, …")
     return int(value)
-
-
-def _two_digits(chance: float) -> str:
-    """As in reports, from 0.01 to 0.99."""
-    return f"{min(max(float(chance), 0.01), 0.99):.2f}"

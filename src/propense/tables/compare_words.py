@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 
+from propense._text import listed
 from propense.tables.compare import Comparison, MethodResult
 
 __all__ = ["describe_comparison"]
@@ -33,7 +34,7 @@ def describe_comparison(found: Comparison) -> list[str]:
     lines += _lists(found)
     lines += _doubts(found)
     lines += [
-        f"{each.name} cannot use {_listed([_OPTIONS.get(name, name) for name in each.ignored])}: it leaves that out."
+        f"{each.name} cannot use {listed([_OPTIONS.get(name, name) for name in each.ignored])}: it leaves that out."
         for each in found.answered
         if each.ignored
     ]
@@ -105,13 +106,13 @@ def _ranges(found: Comparison) -> list[str]:
         if not outside:
             lines.append(f"{words} all other methods.")
         elif len(outside) < len(others):
-            lines.append(f"{words} all other methods but {_listed(outside)}.")
+            lines.append(f"{words} all other methods but {listed(outside)}.")
         else:
             lines.append(f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, holds no other estimate.")
     without = [each.name for each in found.answered if math.isnan(each.low)]
     if without:
         s = "s" if len(without) == 1 else ""
-        lines.append(f"{_listed(without)} give{s} no range: the estimate rests on the assumptions being right.")
+        lines.append(f"{listed(without)} give{s} no range: the estimate rests on the assumptions being right.")
     return lines
 
 
@@ -170,7 +171,7 @@ def _split(ordered: list[MethodResult]) -> tuple[list[MethodResult], list[Method
 
 
 def _sides(side: list[MethodResult]) -> str:
-    return _listed([f"{each.name} ({each.share:.0%})" for each in side])
+    return listed([f"{each.name} ({each.share:.0%})" for each in side])
 
 
 def _assumptions(ordered: list[MethodResult]) -> list[str]:
@@ -194,7 +195,3 @@ def _half_width(found: Comparison, share: float) -> float:
 
 def _between(low: float, high: float) -> str:
     return f"about {low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

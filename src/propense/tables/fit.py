@@ -31,6 +31,7 @@ from propense.tables.model import Scores, TableModel, out_of_fold_scores, prior_
 from propense.tables.prepare import FitOptions, PreparedTable, fit_collecting_warnings
 from propense.tables.scar import run_scar_test
 from propense.tables.schema import Column, Schema
+from propense.tables.spelling import Spelling
 
 __all__ = ["Counts", "TableFit", "fit_naive", "fit_table", "summarise_estimator", "summarise_fit"]
 
@@ -152,6 +153,13 @@ class TableFit(Readable):
         """P(Y=1 | x, s) of every row: 1 if it is labelled, else h(x)."""
         return np.where(self.labelled, 1.0, self.scores.hidden)
 
+    def written_as(self, spelling: Spelling) -> "TableFit":
+        """The fit whose model remembers the encoding and the sheet of the file; the decimal sign is that of the fit."""
+        if self.model is None:
+            return self
+        spelling = replace(spelling, decimal=self.model.spelling.decimal)
+        return replace(self, model=replace(self.model, spelling=spelling))
+
     def in_table(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Where rows that were fitted are in the table as it was given."""
         return rows if self.rows is None else self.rows[rows]
@@ -209,8 +217,7 @@ def fit_table(
     scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
     kept = out_of_fold_scores(model.estimator, len(prepared.labelled))
     held = None if kept is None else remember_scores(prepared.matrix, ids, _log_odds(kept))
-    spelling = replace(spelling, decimal=model.spelling.decimal)
-    model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held, spelling=spelling)
+    model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held)
     found_sources = None
     if prepared.sources is not None and isinstance(model.estimator, SeveralSources):
         found_sources = sources_test(model.estimator, prepared.inputs, prepared.labels(chosen.labels))
@@ -218,7 +225,7 @@ def fit_table(
         # Rows are named by their numbers in the table as it was given.
         ids = (rows + 1).astype(str).astype(object)
     summary = summarise_fit(model.estimator, prepared, notes + untested, model=model, ids=ids, scar=scar)
-    return replace(summary, sources=found_sources, rows=rows)
+    return replace(summary, sources=found_sources, rows=rows).written_as(spelling)
 
 
 def summarise_estimator(estimator: Any, X: Any, y: Any, *, ids: Any = None) -> TableFit:

@@ -8,6 +8,7 @@ import numpy as np
 
 from propense._diagnostics.diagnosis import Diagnosis
 from propense._steps.label_learners import PAIR
+from propense._text import listed
 from propense.estimators import SeveralSources
 from propense.tables.conclusion import conclude
 from propense.tables.fit import TableFit
@@ -151,7 +152,7 @@ def _known(found: TableFit) -> str:
     if not isinstance(prior, Mapping):
         return "" if prior is None else _share(prior)
     column = _names(found, [found.estimator.prior_groups])
-    return _listed([f"{_share(share)} where {column} is {group}" for group, share in prior.items()])
+    return listed([f"{_share(share)} where {column} is {group}" for group, share in prior.items()])
 
 
 def _share(share: Any) -> str:
@@ -168,7 +169,7 @@ def _moved(found: TableFit) -> str:
     if not isinstance(found.estimator.prior, Mapping):
         ((before, _),) = moved.values()
         return f" From the labels alone it would have been {before:.0%}."
-    shares = _listed([f"{before:.0%} ({group})" for group, (before, _) in moved.items()])
+    shares = listed([f"{before:.0%} ({group})" for group, (before, _) in moved.items()])
     others = " Rows of other groups stay as estimated." if _has_others(found, len(moved)) else ""
     return f" From the labels alone it would have been {shares}.{others}"
 
@@ -191,7 +192,7 @@ def _names(found: TableFit, columns: Any) -> str:
         names = [names[place] for place in model.preparation.sources]
     said = list(dict.fromkeys(each if isinstance(each, str) or each >= len(names) else names[each] for each in columns))
     more = [f"{len(said) - _NAMED} more"] if len(said) > _NAMED else []
-    return _listed([str(each) for each in said[:_NAMED]] + more)
+    return listed([str(each) for each in said[:_NAMED]] + more)
 
 
 def _learners(learned: dict[str, float]) -> str:
@@ -206,7 +207,7 @@ def _learners(learned: dict[str, float]) -> str:
     )
     if not others:
         return f"Which rows are labelled was learned by {best}: {pairs}."
-    combined = f"Its scores are combined with those of {_listed(others)}."
+    combined = f"Its scores are combined with those of {listed(others)}."
     return f"Which rows are labelled was learned best by {best}: {pairs}. {combined}"
 
 
@@ -214,7 +215,3 @@ def _scored_by(found: TableFit) -> str:
     if found.out_of_fold:
         return "Every row was scored by models that had not seen it."
     return "The rows were scored by the model that was fitted to them, so their scores are somewhat too certain."
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -10,7 +10,7 @@ from propense._maths.logistic import logit, sigmoid
 from propense._representation import Readable
 from propense.estimators._base import BasePUClassifier
 
-__all__ = ["TOO_LITTLE", "Promise", "add_up", "audited_range", "likely_range", "too_little_learned"]
+__all__ = ["TOO_LITTLE", "Promise", "add_up", "audited_range", "chance_words", "likely_range", "too_little_learned"]
 
 # The doubts with which no number of positives is promised. With the first seven, rows or labels are too few, too
 # unrelated to the columns or too closely followed to say how likely any row is; with the last three, the number of
@@ -126,6 +126,11 @@ def audited_range(
     noise = _MOST * np.sqrt(np.maximum(chance, 0.0))
     low, high = (np.hypot(expected - rows * sigmoid(logit(share) + way * far), noise) for way in (-1.0, 1.0))
     return np.maximum(expected - low, 0.0), np.minimum(expected + high, count)
+
+
+def chance_words(chance: float) -> str:
+    """A chance as every output says it: two digits, from 0.01 to 0.99, as no estimate is surer."""
+    return f"{min(max(float(chance), 0.01), 0.99):.2f}"
 
 
 def too_little_learned(estimator: BasePUClassifier) -> bool:

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -131,24 +131,22 @@ def fit(say: Say, folder: str, table: str, name: str) -> None:
     check_list(find_method(chosen.method_name)[0], source.columns, Path("list.csv"), name)
     say("read", 0, 0)
     rows = source.read()
-    found = fit_table(rows, chosen, where=name, progress=say)
+    # The model goes on with the sheet and the encoding elsewhere.
+    found = fit_table(rows, chosen, where=name, progress=say).written_as(source.spelling)
     assert found.model is not None
-    # The sheet and the encoding too, for what goes on with the model elsewhere.
-    spelling = replace(source.spelling, decimal=found.model.spelling.decimal)
-    found = replace(found, model=replace(found.model, spelling=spelling))
     say("write", 0, 3)
     out = job / ".run"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     _save(found, name, out / "model.propense")
-    listed = list_rows(found, int(options.get("top") or 50))
-    write_list(listed, rows, source, out / "list.csv", defuse=defuse)
+    listed = list_rows(found, int(options.get("top") or 50), rows)
+    write_list(listed, rows, source, out / "list.csv", defuse=defuse, decimal=found.model.spelling.decimal)
     say("write", 1, 3)
     render(gather_fit(found, name)).write(out / "report.html")
     say("write", 2, 3)
     notes = list(found.notes)
     try:
-        score_file(found.model, source, out / "scored.csv", decimal=decimal, defuse=defuse)  # type: ignore[arg-type]
+        score_file(found.model, source, out / "scored.csv", decimal=decimal, defuse=defuse)
     except PropenseError as error:
         notes.append(f"The scored table was not written. {error}")
     write_json(out / "result.json", describe_result(found, listed, notes))
