@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 
 from propense.errors import InvalidOption, InvalidTable
-from propense.model_files import load, save
 from propense.tables import capacity, fit_table, list_rows
 from propense.tables.duplicates import find_repeats, folds_of_ids
 from propense.tables.row_names import row_numbers, says_id
@@ -85,7 +84,7 @@ def test_cells_of_any_type_are_compared(rng):
 
 
 @pytest.mark.slow
-def test_an_id_that_names_several_rows_is_noted_and_kept_in_one_fold(clinic, tmp_path):
+def test_an_id_that_names_several_rows_is_noted_and_kept_in_one_fold(clinic):
     ids = pa.array([f"p{i // 3}" if i < 300 else f"q{i}" for i in range(600)])
     repeated = clinic.set_column(0, "patient", ids)
     found = fit_table(repeated, "reported", id="patient", scar_test=False)
@@ -98,8 +97,6 @@ def test_an_id_that_names_several_rows_is_noted_and_kept_in_one_fold(clinic, tmp
     assert "in the same fold" in note
     # Folds are as long as the table, and not kept.
     assert found.estimator.cv == 5
-    save(found.model, tmp_path / "m.propense")
-    assert load(tmp_path / "m.propense").estimator.cv == 5
     assert not any("more than one row" in note for note in fit_table(clinic, "reported", id="patient", **QUICK).notes)
     linear = fit_table(repeated, "reported", id="patient", learners="linear", scar_test=False)
     assert "in the same fold" not in " ".join(linear.notes)
