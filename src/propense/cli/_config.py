@@ -13,7 +13,7 @@ from propense.errors import InvalidOption
 
 __all__ = ["Config", "configuration"]
 
-# More is no file of options.
+# A larger file is not one of options.
 _LARGEST = 1_000_000
 # What a file cannot set, because it is about this call: other files, and what is only printed.
 _NOT_OPTIONS = ("config", "help", "json")

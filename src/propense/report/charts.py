@@ -205,7 +205,7 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
     return Curve(
         band=f"M0,100 L{path(high, forth)} L{path(low, forth[::-1])} Z",
         line=f"M0,100 L{path(expected, forth)}",
-        # Nothing in it comes from the table, but a page is no place to rely on that.
+        # Nothing in it comes from the table, but a page should not rely on that.
         data=json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
         points=len(lengths),
         start=start,

@@ -8,7 +8,7 @@ from propense._representation import Readable
 from propense.tables.fit import TableFit
 from propense.tables.promise import too_little_learned
 
-__all__ = ["AuditAdvice", "advise_audit"]
+__all__ = ["AuditAdvice", "advise_audit", "usual_audit"]
 
 # Verdicts that are asked for, and what a 95 % interval of a share takes.
 _SIZE, _Z = 200, 1.96
@@ -61,11 +61,19 @@ def advise_audit(found: TableFit) -> AuditAdvice | None:
         return None
     little = too_little_learned(found.estimator)
     low, high = (1.0 - rest / n, 1.0) if little else (max(each, 1.0 - rest / n) for each in ends)
-    size = min(_SIZE, rest)
-    # A simple random sample of the unlabelled rows, if their share is in the middle of the range.
-    share = ((low + high) / 2 - (1.0 - rest / n)) * n / rest
-    spread = share * (1.0 - share) / size * (rest - size) / (rest - 1)
-    half = _Z * rest / n * math.sqrt(max(spread, 0.0))
+    size, half = usual_audit(n, n - rest, (low + high) / 2)
     if high - low <= 2.0 * half:
         return None
     return AuditAdvice(math.nan, math.nan, size, half) if little else AuditAdvice(low, high, size, half)
+
+
+def usual_audit(rows: int, labelled: int, share: float) -> tuple[int, float]:
+    """How many unlabelled rows to check, and how far the share of positives may then be off, 95 times in a hundred.
+
+    The rows are a simple random sample of the unlabelled ones, and `share` of all rows are positive.
+    """
+    rest = rows - labelled
+    size = min(_SIZE, rest)
+    hidden = min(max((share * rows - labelled) / rest, 0.0), 1.0)
+    spread = hidden * (1.0 - hidden) / size * (rest - size) / max(rest - 1, 1)
+    return size, _Z * rest / rows * math.sqrt(spread)

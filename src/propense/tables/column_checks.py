@@ -44,7 +44,7 @@ def check_copies(
 
 
 def _separates(column: Column, values: NDArray[np.float64], labelled: NDArray[np.bool_]) -> bool:
-    """Whether a column tells labelled rows from unlabelled ones without a mistake; missing cells count as a value."""
+    """Whether a column separates labelled from unlabelled rows without a mistake; missing cells count as a value."""
     missing = np.isnan(values)
     if missing.any() and np.ptp(labelled[missing].astype(int)):
         return False

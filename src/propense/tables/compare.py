@@ -337,9 +337,9 @@ def _measure(name: str, options: FitOptions, prepared: PreparedTable, ids: NDArr
 
 def _assumed(estimator: BasePUClassifier, options: FitOptions, ignored: tuple[str, ...]) -> tuple[str, ...]:
     """What a method assumes: what was said of the columns, and what it says of itself."""
-    told = {"propensity_features": "The chance of a label", "class_features": "Being positive"}
-    named = {name: list(getattr(options, name) or []) for name in told if name not in ignored}
-    lines = tuple(f"{told[name]} depends only on {', '.join(each)}." for name, each in named.items() if each)
+    words = {"propensity_features": "The chance of a label", "class_features": "Being positive"}
+    named = {name: list(getattr(options, name) or []) for name in words if name not in ignored}
+    lines = tuple(f"{words[name]} depends only on {', '.join(each)}." for name, each in named.items() if each)
     # Named columns take the place of how PUClassifier reads the labels otherwise.
     replaced = isinstance(estimator, PUClassifier) and bool(named.get("propensity_features"))
     return lines if replaced else (*lines, *estimator.description.assumes)

@@ -5,12 +5,11 @@ import math
 import re
 
 from propense._text import listed
+from propense.tables.audit_advice import usual_audit
 from propense.tables.compare import Comparison, MethodResult
 
 __all__ = ["describe_comparison"]
 
-# Rows to have checked, and what a 95 % interval of a share takes.
-_SIZE, _Z = 200, 1.96
 # Two lists that share at least this much are nearly the same.
 _SAME_LIST = 0.8
 
@@ -62,7 +61,7 @@ def _about(found: Comparison) -> list[str]:
 
 
 def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
-    """Whether the estimates agree, more closely than a check of some rows could tell; and if not, what they rest on."""
+    """Whether the estimates agree, more closely than a check of some rows could show; and if not, what they rest on."""
     ordered = sorted(counted, key=lambda each: each.share)
     low, high = ordered[0].share, ordered[-1].share
     if len(ordered) == 1:
@@ -74,11 +73,11 @@ def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
     unsure = "" if not any(each.doubts for each in found.answered) else " that do not doubt their own fit"
     if all(each.doubts for each in counted):
         unsure = ", all of which doubt their own fit,"
-    half = _half_width(found, (low + high) / 2)
+    size, half = usual_audit(found.rows, found.labelled, (low + high) / 2)
     if high - low <= 2.0 * half:
         return [
             f"The {len(ordered)} methods{unsure} agree: {_between(low, high)} of the rows are positive. They differ by "
-            f"less than a check of {_size(found)} rows could tell. Agreement is not proof: an assumption that they "
+            f"less than a check of {size} rows could show. Agreement is not proof: an assumption that they "
             "share may be wrong."
         ]
     below, above = _split(ordered)
@@ -88,7 +87,7 @@ def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
         "labelled and many that are rarely labelled, and each method decides by an assumption of its own.",
         f"Fewer positives: {_sides(below)}. More positives: {_sides(above)}. What they assume:",
         *_assumptions(ordered),
-        f"Choose by what you know of the labelling, or have {_size(found)} unlabelled rows checked that are drawn at "
+        f"Choose by what you know of the labelling, or have {size} unlabelled rows checked that are drawn at "
         f"random (propense audit): the share is then known to about ±{max(100 * half, 1):.0f} points, whatever a "
         "method assumes.",
     ]
@@ -180,17 +179,6 @@ def _assumptions(ordered: list[MethodResult]) -> list[str]:
     for each in ordered:
         said.setdefault(" ".join(each.assumes) or "What it assumes is not said.", []).append(each.name)
     return [f"- {', '.join(names)}: {sentences}" for sentences, names in said.items()]
-
-
-def _size(found: Comparison) -> int:
-    return min(_SIZE, found.rows - found.labelled)
-
-
-def _half_width(found: Comparison, share: float) -> float:
-    """How far an audit of some unlabelled rows would be off at most, 95 times in a hundred."""
-    rest, size = found.rows - found.labelled, _size(found)
-    hidden = min(max((share * found.rows - found.labelled) / rest, 0.0), 1.0)
-    return _Z * rest / found.rows * math.sqrt(hidden * (1.0 - hidden) / size)
 
 
 def _between(low: float, high: float) -> str:

@@ -85,7 +85,7 @@ def find_repeats(table: Any) -> Repeats:
 def _chance_pairs(every: list[NDArray[np.int32]], total: NDArray[np.uint64]) -> float:
     """About how many pairs of rows are equal by chance.
 
-    Of the pairs that agree in all columns but one, those that are no copies agree in that one too with the chance q
+    Of the pairs that agree in all columns but one, those that are not copies agree in that one too with the chance q
     that two rows do. So those that differ in it, times q / (1 − q), are as many as those that agree by chance.
     """
     # One column of those that say the same in other words, such as a name and its code.

@@ -48,7 +48,7 @@ class RowReasons:
         What lowers the chance of a label if positive.
     shared : bool
         Whether the model has one score for both: then what lowers the chance of a label also lowers that of being
-        positive, and which of the two it is about cannot be told.
+        positive, and which of the two it is about is not known.
     """
 
     raising: tuple[str, ...]

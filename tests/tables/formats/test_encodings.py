@@ -56,7 +56,7 @@ def test_a_text_is_read_in_its_own_encoding(tmp_path, words, written, found, nam
 def test_what_cannot_be_told_is_an_error_that_names_the_way_out(tmp_path, written):
     words = JAPANESE if written != "euc_kr" else ["환자", "나이", "서울"]
     with pytest.raises(
-        InvalidTable, match=r"t\.csv is not UTF-8, and what it is cannot be told .* pass encoding='"
+        InvalidTable, match=r"t\.csv is not UTF-8, and its letters do not show what it is.* pass encoding='"
     ) as caught:
         read(tmp_path, rows(words).encode(written))
     assert "\n" not in str(caught.value)

@@ -106,7 +106,7 @@ def find_encoding(blocks: Callable[[], Iterator[bytes]], size: int, where: str, 
     tried = others or [_USUAL, "cp1250", "cp1251", "shift_jis", "gb18030"]
     readings = "".join(f" In {name} it has {_shown(words, name)!r}." for name in others[:3])
     raise InvalidTable(
-        f"{where} is not UTF-8, and what it is cannot be told from its letters.{readings} Save it as UTF-8, in Excel "
+        f"{where} is not UTF-8, and its letters do not show what it is.{readings} Save it as UTF-8, in Excel "
         f"as 'CSV UTF-8', or pass encoding={tried[0]!r} or another ({', '.join(tried[1:])})."
     )
 
