@@ -7,18 +7,22 @@ from propense._inputs.reader import refuse_lazy
 from propense.errors import InvalidTable
 from propense.tables.cells import first_line
 from propense.tables.files import TableFile, need_arrow
+from propense.tables.spelling import Spelling
 
 __all__ = ["as_table"]
 
 
-def as_table(table: Any, where: str | None = None) -> tuple[Any, str]:
-    """An Arrow table, and what errors call it: the file it was read from, or "the table"."""
+def as_table(table: Any, where: str | None = None, expected: Spelling | None = None) -> tuple[Any, str]:
+    """An Arrow table, and what errors call it: the file it was read from, or "the table".
+
+    A file is read with the encoding and the sheet that are expected, if it has them.
+    """
     arrow = need_arrow()
     if isinstance(table, str | Path):
         path = Path(table)
         if path.is_dir():
             raise InvalidTable(f"{path} is a folder. Pass a file, or fit a folder of Parquet files with fit_folder.")
-        return TableFile(path).read(), str(path) if where is None else where
+        return TableFile(path, expected=expected).read(), str(path) if where is None else where
     where = "the table" if where is None else where
     if isinstance(table, arrow.Table):
         return table, where

@@ -69,7 +69,9 @@ def doubtful_columns(
         if len(distinct) == 1 and len(known) == len(values):
             notes.append(f"The column {column.name!r} has the same value in every row, so it has no effect.")
         elif len(known) and _separates(column, values, labelled):
-            notes.append(f"The column {column.name!r} shows exactly which rows are labelled: every estimate rests on it.")
+            notes.append(
+                f"The column {column.name!r} shows exactly which rows are labelled: every estimate rests on it."
+            )
     if n_features >= len(labelled):
         notes.append(f"There are {n_features} features but only {len(labelled)} rows: too few to estimate anything.")
     return notes
