@@ -388,5 +388,5 @@ def test_words_among_numbers_may_be_missing_cells_and_a_sign_that_is_given_is_no
     assert column.kind == "number"
     # Many different words are not a sign for a missing cell.
     many = pa.array([*map(str, range(9)), "a", "b", "c", "d"])
-    with pytest.raises(InvalidTable, match="if the values are names.$"):
+    with pytest.raises(InvalidTable, match=r"if the values are names\.$"):
         column_of(many)

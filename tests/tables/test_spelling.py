@@ -156,7 +156,7 @@ def test_a_model_takes_what_a_fit_takes(tmp_path, clinic, models):
     for table in (tmp_path / "t.csv", str(tmp_path / "t.csv"), clinic.to_pandas()):
         np.testing.assert_allclose(model.score(table).hidden, expected, rtol=1e-9)
         assert not model.drift(table).lines
-    with pytest.raises(InvalidTable, match="the table is a list. Pass an Arrow table, a data frame"):
+    with pytest.raises(InvalidTable, match=r"the table is a list\. Pass an Arrow table, a data frame"):
         model.score([1, 2])
 
 
