@@ -99,6 +99,7 @@ FLAGS = [
     ("Pass id='patient' if it names the rows.", "Pass --id 'patient' if it names the rows."),
     ("Leave it out with drop=[''].", "Leave it out with --drop ''."),
     ('drop=["it\'s"]', '--drop "it\'s"'),
+    ("Pass drop=['a, b', \"it's\"] if", "Pass --drop 'a, b' --drop \"it's\" if"),
     ("has no column 'told' (label=). Its", "has no column 'told' (--label). Its"),
     ("Pass prior= if you", "Pass --prior if you"),
     ("prior=0.5 is used only by scar_test=False", "--prior 0.5 is used only by --no-scar-test"),

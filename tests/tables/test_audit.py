@@ -563,6 +563,23 @@ def test_a_summary_of_a_corrected_model_says_what_was_checked(model, clinic, bac
     assert describe_learning(summary)[0] == str(corrected.estimator.audit_)
 
 
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ((0.0, 1.0), "The model alone said 0.0% to 100.0%, with {:.1%} as the middle estimate. The interval is within"),
+        ((0.0, 0.01), "outside that range: what the model assumes does not hold here."),
+        (None, "The model alone said {:.1%}, which is "),
+    ],
+)
+def test_the_interval_is_compared_with_the_range_of_the_model(model, clinic, back, known, words):
+    """A middle estimate outside the interval says nothing against a model that gave a range."""
+    found = replace(read_audit(model, clinic, [back]), model_range=known, model_unsure=False)
+    assert words.format(found.model_share) in str(found)
+    inner = found.findings.positives
+    overlapping = replace(found, model_range=((inner.low + inner.high) / 2, 1.0))
+    assert "The interval overlaps that range." in str(overlapping)
+
+
 def test_the_naive_method_is_audited_and_not_corrected(clinic, truth, tmp_path):
     naive = fit_table(clinic, "reported", id="patient", method="naive").model
     found = read_audit(naive, clinic, [written(filled(draw_audit(naive, clinic, 150), truth), tmp_path / "c.csv")])

@@ -67,3 +67,8 @@ def test_it_is_said_in_words():
         "propense audit draw t.csv --model m.propense --size 200 --out check.csv",
         "propense audit read check.csv --table t.csv --model m.propense",
     )
+    assert str(AuditAdvice(0.2, 0.9, 32, 0.0)) == (
+        "The labels leave open whether 20% or 90% of the rows are positive. If people check all 32 unlabelled rows, "
+        "the share is known."
+    )
+    assert "about ±0.3 points" in str(AuditAdvice(0.2, 0.9, 200, 0.003))

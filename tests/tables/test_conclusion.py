@@ -37,6 +37,7 @@ CONTRADICTIONS = [
     *((RANDOM, other) for other in (RARER, *MORE_OFTEN, APART, SHOWN)),
     *((TOGETHER, other) for other in (APART, SHOWN, "compared with all positives")),
     *((each, other) for each in NOT_WHICH for other in (APART, DEPENDS, FALLING, RARER)),
+    (TOO_LITTLE, "The overall share is the best guess"),
     *((EQUALLY, other) for other in (APART, SHOWN, DEPENDS, NOT_RANDOM, *MORE_OFTEN)),
     (CLEAR, UNCLEAR),
     (NO_NUMBER, "Between "),

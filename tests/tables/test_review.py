@@ -242,6 +242,14 @@ def test_a_list_that_could_not_be_written_is_refused_before_the_fit(tmp_path):
         check_list(PUClassifier, [f"x{i}" for i in range(20_000)], tmp_path / "l.xlsx", "t")
 
 
+def test_all_names_that_are_taken_are_in_one_error(tmp_path):
+    names = ["why", "age", "posterior", "rank"]
+    with pytest.raises(InvalidTable, match=r"t has the columns 'why', 'posterior', 'rank', which the list or scoring"):
+        check_list(PUClassifier, names, tmp_path / "l.csv", "t")
+    # Without a list, what scoring adds is a matter of the fit.
+    check_list(PUClassifier, ["age", "posterior"], tmp_path / "l.csv", "t")
+
+
 def test_no_fewer_than_none_and_no_more_than_all_rows_are_promised():
     for h in (0.02, 0.98):
         promise = Promise.of(add_up(np.full(9, h), np.tile([h - 0.02, h + 0.02], (9, 1))))

@@ -372,3 +372,21 @@ def test_large_strings_take_decimal_commas_and_units():
     for kind in (pa.large_string(), pa.string_view()):
         column, table = column_of(pa.array(["72 kg", "80 kg"]).cast(kind))
         np.testing.assert_array_equal(encode_cells(column, table.column("x"), "t.csv", 0), [72, 80])
+
+
+def test_words_among_numbers_may_be_missing_cells_and_a_sign_that_is_given_is_not_asked_for():
+    cells = pa.array(["1,5", "2,5", "k.A.", "3,5", "4,5", "offen"])
+    with pytest.raises(InvalidTable, match=r"give the decimal sign .* Pass missing=\['k.A.', 'offen'\] if that means"):
+        column_of(cells)
+    pointed = with_points(cells)
+    with pytest.raises(
+        InvalidTable, match=r"'k.A.' in row 3 is not one. .* Pass missing=\['k.A.', 'offen'\]"
+    ) as caught:
+        column_of(pointed, reading=Reading(points=True))
+    assert "decimal" not in str(caught.value)
+    column, _ = column_of(pointed, reading=Reading(words_for_missing(["k.A.", "offen"]), points=True))
+    assert column.kind == "number"
+    # Many different words are not a sign for a missing cell.
+    many = pa.array([*map(str, range(9)), "a", "b", "c", "d"])
+    with pytest.raises(InvalidTable, match=r"if the values are names\.$"):
+        column_of(many)

@@ -149,6 +149,18 @@ def test_without_a_number_semicolons_show_the_sign(tmp_path):
         assert shown in (tmp_path / "o.csv").read_text()
 
 
+def test_a_model_takes_what_a_fit_takes(tmp_path, clinic, models):
+    """A file with decimal commas, or a frame of pandas; the drift reads it alike."""
+    model, expected = models[","].model, models[None].model.score(clinic).hidden
+    with TableWriter(tmp_path / "t.csv") as writer:
+        writer.write(text_of(clinic, ","))
+    for table in (tmp_path / "t.csv", str(tmp_path / "t.csv"), clinic.to_pandas()):
+        np.testing.assert_allclose(model.score(table).hidden, expected, rtol=1e-9)
+        assert not model.drift(table).lines
+    with pytest.raises(InvalidTable, match=r"the table is a list\. Pass an Arrow table, a data frame"):
+        model.score([1, 2])
+
+
 def test_an_old_model_knows_nothing_of_the_spelling(models):
     assert replace(models[None].model).spelling == Spelling()
 

@@ -36,7 +36,10 @@ def as_result(found: "TableAudit") -> dict[str, Any]:
             for each in found.lists
         ],
         "cannot_say": {"positives_if_all_no": found.if_all_no, "positives_if_all_yes": found.if_all_yes},
-        "model": {"positives": found.model_share},
+        "model": {
+            "positives": None if found.model_unsure else found.model_share,
+            "range": None if found.model_unsure or found.model_range is None else list(found.model_range),
+        },
         "advice": [{"more": more, "width": width} for more, width in findings.advice(MORE)],
         "confidence": findings.confidence,
     }

@@ -83,14 +83,19 @@ def _estimates(found: TableFit, quoted: Headline) -> Table:
     table.add_column(type(estimator).__name__, justify="right")
     unknown = "not known" if quoted.unquoted else ""
     counted = f"{quoted.middle:,.0f}, without a range" if quoted.without_range else unknown
-    table.add_row("positive rows", _share(labelled, n), counted or f"{quoted.positives} ({quoted.share})")
+    table.add_row(
+        "positive rows", f"{labelled:,} ({quoted.percent(labelled)})", counted or f"{quoted.positives} ({quoted.share})"
+    )
     if not unknown and not quoted.certain:
-        table.add_row("  middle estimate", "", _share(quoted.middle, n))
+        table.add_row("  middle estimate", "", f"{quoted.middle:,.0f} ({quoted.percent(quoted.middle)})")
     table.add_row("positives that are labelled", "100%", unknown or quoted.frequency)
     table.add_row("positives without a label", "0", unknown or quoted.hidden)
-    cuts = [_percent(model.prior_ if balanced else 0.5) for model in (found.naive, estimator)]
+    cuts = [quoted.percent(n * (model.prior_ if balanced else 0.5)) for model in (found.naive, estimator)]
     counts = found.counts.naive_positive, found.counts.positive
     cells = [f"{count:,} (probability > {cut})" for count, cut in zip(counts, cuts, strict=True)]
+    if unknown and not quoted.without_range and balanced:
+        # The cut is the share that is not known.
+        cells[1] = unknown
     table.add_row("rows predicted positive", *cells)
     return table
 
@@ -111,11 +116,3 @@ def _under_labelled(compared: Sequence[GroupComparison]) -> Table:
 
 def _ratio(share: GroupShare) -> str:
     return f"{share.ratio:.2f} ({share.ratio_low:.2f} to {share.ratio_high:.2f})"
-
-
-def _share(count: float, of: int) -> str:
-    return f"{count:,.0f} ({count / of:.0%})"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}"

@@ -12,12 +12,13 @@ _QUOTED_CALL_OR_ARGUMENT = re.compile(
     r"(?P<name>label|positive|negative|weights|strata|clusters|columns|id|drop|categorical|decimal|dates|missing|missing_words|duplicates|keep|prior|prior_groups|scar_test|dask|jobs|learners"
     r"|format|sheet|encoding"
     r"|propensity|odds_ratio|departure|rising|clearest|correlation)="
-    r"(?P<value>False\b|\[(?P<item>'[^']*'|\"[^\"]*\")\]|(?=['\"\w(\[-]))?"
+    r"(?P<value>False\b|\[(?P<items>(?:'[^']*'|\"[^\"]*\")(?:, (?:'[^']*'|\"[^\"]*\"))*)\]|(?=['\"\w(\[-]))?"
 )
+_ITEM = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def with_flags(message: str) -> str:
-    """The message with ``drop=['x']`` written ``--drop 'x'``, and ``prior=`` written ``--prior``."""
+    """The message with ``drop=['x', 'y']`` written ``--drop 'x' --drop 'y'``, and ``prior=`` written ``--prior``."""
     return _QUOTED_CALL_OR_ARGUMENT.sub(_flag, message)
 
 
@@ -27,4 +28,6 @@ def _flag(match: re.Match[str]) -> str:
     flag = match["name"].replace("_", "-")
     if match["value"] == "False":
         return f"--no-{flag}"
-    return f"--{flag}" if match["value"] is None else f"--{flag} {match['item'] or ''}"
+    if match["items"] is not None:
+        return " ".join(f"--{flag} {item}" for item in _ITEM.findall(match["items"]))
+    return f"--{flag}" if match["value"] is None else f"--{flag} "

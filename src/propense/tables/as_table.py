@@ -12,14 +12,17 @@ from propense.tables.spelling import UNKNOWN, Spelling
 __all__ = ["as_table"]
 
 
-def as_table(table: Any, where: str | None = None) -> tuple[Any, str, Spelling]:
-    """An Arrow table; what errors call it: the file it was read from, or "the table"; and how the file is written."""
+def as_table(table: Any, where: str | None = None, expected: Spelling | None = None) -> tuple[Any, str, Spelling]:
+    """An Arrow table; what errors call it: the file it was read from, or "the table"; and how the file is written.
+
+    A file is read with the encoding and the sheet that are expected, if it has them.
+    """
     arrow = need_arrow()
     if isinstance(table, str | Path):
         path = Path(table)
         if path.is_dir():
             raise InvalidTable(f"{path} is a folder. Pass a file, or fit a folder of Parquet files with fit_folder.")
-        source = TableFile(path)
+        source = TableFile(path, expected=expected)
         return source.read(), str(path) if where is None else where, source.spelling
     where = "the table" if where is None else where
     if isinstance(table, arrow.Table):

@@ -19,9 +19,10 @@ from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file
 from propense.tables.audit_rows import AuditRows, read_design, read_rows
 from propense.tables.audit_words import describe_audit
 from propense.tables.files import TableFile, TableWriter
-from propense.tables.model import ADDED, TableModel, lists_by_class
+from propense.tables.model import ADDED, TableModel, lists_by_class, prior_range
 from propense.tables.past_audits import PastDraw, answers
 from propense.tables.pooled_audits import agree, as_audit, check_strata, check_verdicts, count_verdicts, pool
+from propense.tables.promise import too_little_learned
 from propense.tables.verdicts import OPEN
 
 __all__ = ["TableAudit", "Verdicts", "correct_model", "draw_audit", "read_audit", "write_audit"]
@@ -58,6 +59,10 @@ class TableAudit(Readable):
         The same estimates for the rows of the table; they differ if the table is a survey's sample.
     model_share : float
         The share of positives that the model alone gives.
+    model_range : (float, float) or None
+        The range of that share; None if the method gives none, or if the rows have weights.
+    model_unsure : bool
+        Whether the fit gave no number, because too little was learned.
     if_all_no, if_all_yes : float
         The estimated share of positives if every row of which nobody can say were negative, or positive.
     rows : AuditRows
@@ -75,6 +80,8 @@ class TableAudit(Readable):
     lists: list[ListFinding]
     of_rows: Findings
     model_share: float
+    model_range: tuple[float, float] | None
+    model_unsure: bool
     if_all_no: float
     if_all_yes: float
     rows: AuditRows
@@ -247,6 +254,9 @@ def read_audit(
         lists=findings.at(lengths),
         of_rows=plain([as_audit(each, rows) for each in past]) if survey else findings,
         model_share=_model_share(model, rows, survey.get("sample_weight")),
+        # The range of a model that was corrected before is that of the earlier audit.
+        model_range=None if survey or hasattr(model.estimator, "audit_") else prior_range(model.estimator),
+        model_unsure=too_little_learned(model.estimator),
         if_all_no=ends[0] if count.cannot_say else positives,
         if_all_yes=ends[1] if count.cannot_say else positives,
         rows=rows,

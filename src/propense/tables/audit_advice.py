@@ -25,7 +25,8 @@ class AuditAdvice(Readable):
     size : int
         How many rows to check.
     half_width : float
-        How far the estimate of an audit would be off at most, 95 times in a hundred.
+        How far the estimate of an audit would be off at most, 95 times in a hundred; 0 if every unlabelled row is
+        checked.
     """
 
     low: float
@@ -39,10 +40,10 @@ class AuditAdvice(Readable):
             if math.isnan(self.low)
             else f"The labels leave open whether {self.low:.0%} or {self.high:.0%} of the rows are positive."
         )
-        return (
-            f"{left} If people check {self.size} rows drawn at random, the share is known to about "
-            f"±{100 * self.half_width:.0f} points."
-        )
+        if self.half_width == 0.0:
+            return f"{left} If people check all {self.size} unlabelled rows, the share is known."
+        points = f"{100 * self.half_width:.0f}" if self.half_width > 0.0095 else f"{100 * self.half_width:.1g}"
+        return f"{left} If people check {self.size} rows drawn at random, the share is known to about ±{points} points."
 
     def commands(self, table: str, model: str, decimal: str | None = None) -> tuple[str, str]:
         """The two commands of the audit, before and after the check, for a table with this decimal sign."""

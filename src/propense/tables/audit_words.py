@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from propense.inference import Interval
+from propense.tables.promise import UNSURE
 
 if TYPE_CHECKING:
     from propense.tables.audit import TableAudit
@@ -64,19 +65,31 @@ def describe_correction(model: "TableModel") -> str:
     """What the correction changed."""
     facts = model.estimator.audit_
     before, after = facts.prior_before, facts.prior
-    way = f"{'less' if after < before else 'more'} often positive than the model said"
+    unsure = any(doubt.kind in UNSURE for doubt in model.estimator.doubts_)
+    said = "its scores said" if unsure else "the model said"
+    way = f"{'less' if after < before else 'more'} often positive than {said}"
     if f"{after:.1%}" == f"{before:.1%}":
-        way = "about as often positive as the model said"
+        way = f"about as often positive as {said}"
+    alone = ", where the model alone gave no number" if unsure else f" instead of {before:.1%}"
     return (
-        f"The corrected model gives {after:.1%} positive rows instead of {before:.1%}: unlabelled rows are {way}. "
-        "What the labels show, and the order of the list, stay as they are."
+        f"The corrected model gives {after:.1%} positive rows{alone}: unlabelled rows are {way}. What the labels show, "
+        "and the order of the list, stay as they are."
     )
 
 
 def _of_model(found: "TableAudit") -> str:
-    share, ends = found.model_share, found.findings.positives
-    where = "inside" if ends.low <= share <= ends.high else "outside"
-    return f"The model alone said {share:.1%}, which is {where} the interval."
+    share, ends, known = found.model_share, found.findings.positives, found.model_range
+    if found.model_unsure:
+        return "The model alone gave no number: too little was learned."
+    if known is None or known[0] == known[1]:
+        where = "inside" if ends.low <= share <= ends.high else "outside"
+        return f"The model alone said {share:.1%}, which is {where} the interval."
+    said = f"The model alone said {known[0]:.1%} to {known[1]:.1%}, with {share:.1%} as the middle estimate"
+    if known[0] <= ends.low and ends.high <= known[1]:
+        return f"{said}. The interval is within that range."
+    if ends.low <= known[1] and known[0] <= ends.high:
+        return f"{said}. The interval overlaps that range."
+    return f"{said}. The interval is outside that range: what the model assumes does not hold here."
 
 
 def _shares(found: Interval, unknown: str = "not known") -> str:

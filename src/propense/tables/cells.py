@@ -34,6 +34,7 @@ __all__ = [
     "row_ids",
     "take_rows",
     "with_points",
+    "words_among_numbers",
 ]
 
 Numbers = NDArray[np.float64]
@@ -294,6 +295,16 @@ def looks_numeric(cells: Any, missing: Sequence[str] = MISSING_WORDS) -> str | N
         return None
     place, value = first_refused(cells, partial(as_numbers, missing=missing))
     return f"most cells look like numbers, but {value!r} in row {place + 1} is not one"
+
+
+def words_among_numbers(cells: Any, missing: Sequence[str] = MISSING_WORDS, most: int = 3) -> list[str]:
+    """The texts without a digit in a column of numbers, the most frequent first; empty if there are many."""
+    from pyarrow import compute
+
+    text = as_text(_plain(cells), missing).drop_null()
+    counts = text.filter(compute.invert(compute.match_substring_regex(text, r"\d"))).value_counts().to_pylist()
+    found = [pair["values"] for pair in sorted(counts, key=lambda pair: -pair["counts"])]
+    return found if len(found) <= most else []
 
 
 def first_refused(cells: Any, convert: Callable[[Any], Any]) -> tuple[int, str]:

@@ -178,8 +178,8 @@ def _of_groups(
     if not differing:
         reason = f"no group is labelled more or less often than the others beyond what {allowed} would explain"
         if too_little_learned(found.estimator):
-            reason = "too little was learned"
-        elif rejected is False:
+            return f"{_ALONE}: too little was learned."
+        if rejected is False:
             reason = "labels may have been given at random"
         return f"{_ALONE}: {reason}. The overall share is the best guess for each of them."
     names = [each.column for each in differing[:_NAMED]]

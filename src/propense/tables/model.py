@@ -16,6 +16,7 @@ from propense._steps.corrected import correct_rows, correction_slopes
 from propense.estimators import PUClassifier, SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._lists import lists_by_class
+from propense.tables.as_table import as_table
 from propense.tables.cells import row_ids
 from propense.tables.drift import Drift, DriftWatch, SeenColumn
 from propense.tables.fitted_rows import HeldOut, hash_ids, hash_rows
@@ -143,13 +144,14 @@ class TableModel(Readable):
         """The same of a table that `schema.read` has made."""
         return read if self.preparation is None else self.preparation.transform(self.schema.encode(read))
 
-    def score(self, table: Any, where: str = "the table", first_row: int = 0) -> Scores:
-        """y, e and h of the rows of an Arrow table or batch.
+    def score(self, table: Any, where: str | None = None, first_row: int = 0) -> Scores:
+        """y, e and h of the rows of a table: of Arrow, of pandas or polars, or a file.
 
         Rows of the fit are recognised by their values, and by their ids if the model has any. They get the scores of
         models that have not seen them, if these are kept. Numbers written as text have the decimal sign that they show,
         or else that of the table of the fit.
         """
+        table, where, _ = as_table(table, where, self.spelling)
         return self.score_read(table, self.read(table, where, first_row), where)[0]
 
     def read(self, table: Any, where: str, first_row: int = 0, decimal: str | None = None) -> Any:
@@ -175,8 +177,9 @@ class TableModel(Readable):
         a, b, *ends = log_odds.T
         return scores.replaced(here, scores_of_log_odds(self.estimator, a, b, ends)), here
 
-    def drift(self, table: Any, where: str = "the table") -> Drift:
-        """Which columns of an Arrow table are spread otherwise than in the fit. Print it."""
+    def drift(self, table: Any, where: str | None = None) -> Drift:
+        """Which columns of a table, given as to `score`, are spread otherwise than in the fit. Print it."""
+        table, where, _ = as_table(table, where, self.spelling)
         watch = DriftWatch(self.schema, self.seen)
         watch.add(self.schema.encode(self.read(table, where)))
         return watch.result()

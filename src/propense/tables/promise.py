@@ -10,13 +10,22 @@ from propense._maths.logistic import logit, sigmoid
 from propense._representation import Readable
 from propense.estimators._base import BasePUClassifier
 
-__all__ = ["TOO_LITTLE", "Promise", "add_up", "audited_range", "chance_words", "likely_range", "too_little_learned"]
+__all__ = [
+    "TOO_LITTLE",
+    "UNSURE",
+    "Promise",
+    "add_up",
+    "audited_range",
+    "chance_words",
+    "likely_range",
+    "too_little_learned",
+]
 
 # The doubts with which no number of positives is promised. With the first seven, rows or labels are too few, too
 # unrelated to the columns or too closely followed to say how likely any row is; with the last three, the number of
 # positives is not determined at all. The other doubts are about how labels divide into being positive and being
 # labelled, which is what the range of h(x) is for.
-_DOUBTS = (
+UNSURE = (
     "few_rows",
     "few_labels",
     "labels_per_feature",
@@ -135,4 +144,4 @@ def chance_words(chance: float) -> str:
 
 def too_little_learned(estimator: BasePUClassifier) -> bool:
     """Whether a doubt of the fit says that no number should be promised, and no audit has corrected the chances."""
-    return not hasattr(estimator, "audit_") and any(doubt.kind in _DOUBTS for doubt in estimator.doubts_)
+    return not hasattr(estimator, "audit_") and any(doubt.kind in UNSURE for doubt in estimator.doubts_)

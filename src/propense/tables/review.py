@@ -17,7 +17,7 @@ from propense.tables.cells import take_rows
 from propense.tables.files import TableFile, TableWriter, check_output
 from propense.tables.fit import TableFit
 from propense.tables.folder import TableFolder
-from propense.tables.model import review_order
+from propense.tables.model import ADDED, review_order
 from propense.tables.promise import Promise, add_up, too_little_learned
 from propense.tables.reasons import RowReasons, row_reasons
 
@@ -202,6 +202,11 @@ def check_list(method: type, columns: list[str], out: Path, where: str, top: int
 
 
 def _check_names(columns: list[str], where: str) -> None:
-    taken = [name for name in _ADDED if name in columns]
-    if taken:
+    if not set(_ADDED) & set(columns):
+        return
+    # Those that only scoring adds would be the next error.
+    taken = [name for name in columns if name in {*_ADDED, *ADDED}]
+    if len(taken) == 1:
         raise InvalidTable(f"{where} has a column {taken[0]!r}, which the list would add. Rename it.")
+    names = ", ".join(map(repr, taken))
+    raise InvalidTable(f"{where} has the columns {names}, which the list or scoring would add. Rename them.")

@@ -27,6 +27,7 @@ from propense.tables.cells import (
     looks_numeric,
     naming_the_column,
     with_points,
+    words_among_numbers,
 )
 from propense.tables.problems import Problems
 from propense.tables.row_names import says_id
@@ -196,7 +197,7 @@ def _infer_column(
         if found is None and as_numbers(cells, reading.missing) is not None:
             odd = None if reading.points else looks_numeric(cells, reading.missing)
             if odd is not None:
-                raise _not_numbers(name, odd, where)
+                raise _not_numbers(name, odd, where, reading)
             found = Column(name, "number")
         if found is None:
             found = _written(name, cells, text, where, reading, notes)
@@ -227,7 +228,7 @@ def _written(name: str, cells: Any, text: Any, where: str, reading: Reading, not
         return _measured(name, measures, where, reading, notes)
     odd = looks_numeric(cells, reading.missing)
     if odd is not None:
-        raise _not_numbers(name, odd, where)
+        raise _not_numbers(name, odd, where, reading, words_among_numbers(cells, reading.missing))
     return None
 
 
@@ -241,7 +242,7 @@ def _measured(name: str, measures: Measures, where: str, reading: Reading, notes
         )
     odd = None if reading.points else looks_numeric(measures.numbers)
     if odd is not None:
-        raise _not_numbers(name, odd, where)
+        raise _not_numbers(name, odd, where, reading)
     if measures.unit and (bare := measures.units.get("")):
         cells = "1 cell" if bare == 1 else f"{bare:,} cells"
         notes.append(f"The column {name!r} has {cells} without a unit, taken to be in {measures.unit} as well.")
@@ -254,10 +255,13 @@ def _measured(name: str, measures: Measures, where: str, reading: Reading, notes
     return Column(name, "number", form=number_form(measures))
 
 
-def _not_numbers(name: str, odd: str, where: str) -> InvalidTable:
+def _not_numbers(name: str, odd: str, where: str, reading: Reading, words: Sequence[str] = ()) -> InvalidTable:
+    # A decimal sign that is given already is no way out.
+    sign = "" if reading.points else " give the decimal sign (decimal=',' or decimal='.'),"
+    absent = f" Pass missing={list(words)!r} if that means a missing cell." if words else ""
     return InvalidTable(
-        f"{where}, column {name!r}: {odd}. Correct or empty the cells, give the decimal sign (decimal=',' or "
-        f"decimal='.'), or pass categorical=[{name!r}] if the values are names."
+        f"{where}, column {name!r}: {odd}. Correct or empty the cells,{sign} or pass categorical=[{name!r}] if the "
+        f"values are names.{absent}"
     )
 
 

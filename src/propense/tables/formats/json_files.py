@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,9 +93,10 @@ class JsonReader:
         for name, value in found.items():
             if isinstance(value, _Pairs | list):
                 what = "an object" if isinstance(value, _Pairs) else "a list"
+                without = shlex.quote(f"del(.[{json.dumps(name)}])")
                 raise InvalidTable(
                     f"{where}, column {name[:_LONGEST]!r} holds {what}, not a number, a text or true/false. Give each "
-                    "of its values a column of its own, or leave it out of the file."
+                    f"of its values a column of its own, or leave it out: jq -c {without}"
                 )
         _check_text(line, found, where)
         return found
