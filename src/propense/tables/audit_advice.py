@@ -39,6 +39,8 @@ class AuditAdvice(Readable):
             if math.isnan(self.low)
             else f"The labels leave open whether {self.low:.0%} or {self.high:.0%} of the rows are positive."
         )
+        if self.half_width == 0.0:
+            return f"{left} If people check all {self.size} unlabelled rows, the share is known."
         return (
             f"{left} If people check {self.size} rows drawn at random, the share is known to about "
             f"±{100 * self.half_width:.0f} points."
