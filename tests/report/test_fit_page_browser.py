@@ -9,7 +9,8 @@ import pytest
 
 from browser import CHROMIUM, needs_browser
 from propense.report import gather_fit, render
-from propense.tables import fit_table, list_rows
+from propense.report.compare import gather_comparison
+from propense.tables import compare_table, fit_table, list_rows
 
 webdriver = pytest.importorskip("selenium.webdriver")
 DRIVER = shutil.which("chromedriver")
@@ -191,3 +192,26 @@ def test_nothing_keeps_anybody_from_using_the_page(browser, address, width, colo
         "axe.run().then((r) => arguments[0](r.violations.map((each) => [each.id, each.impact])))"
     )
     assert [each for each in found if each[1] in ("serious", "critical")] == []
+
+
+@pytest.mark.skipif(not any(each.is_file() for each in AXE), reason="axe-core is not on this machine")
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_nothing_keeps_anybody_from_using_the_page_of_a_comparison(browser, clinic, tmp_path, colours):
+    file = tmp_path / "comparison.html"
+    compared = compare_table(clinic, "reported", id="patient", methods=["naive", "jerm", "pu-linear"])
+    render(gather_comparison(compared, "x")).write(file)
+    opened(browser, file.as_uri(), 390, colours)
+    browser.execute_script(next(each for each in AXE if each.is_file()).read_text(encoding="utf-8"))
+    found = browser.execute_async_script(
+        "axe.run().then((r) => arguments[0](r.violations.map((each) => [each.id, each.impact])))"
+    )
+    assert [each for each in found if each[1] in ("serious", "critical")] == []
+    # Drawn on white, whatever the colours of the page.
+    assert one(browser, ".drawing svg").value_of_css_property("background-color") == "rgba(255, 255, 255, 1)"
+
+
+def test_a_click_is_spoken_of_only_where_scripts_run(browser, address):
+    words = "A click on the head of a column sorts by it."
+    assert words in one(opened(browser, address), "#review").text
+    assert words not in one(opened(browser, address, scripts=False), "#review").text
+    opened(browser, address)

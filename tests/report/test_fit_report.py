@@ -11,14 +11,17 @@ import pyarrow as pa
 import pytest
 
 from browser import SIZES, Outline, asked_of_the_network, needs_browser, seen_in_browser
+from clinic import make_clinic
 from conftest import TABLE_METHODS
 from propense import JERM, PGLin
 from propense._diagnostics.doubts import KINDS, Doubt
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 from propense.report import gather_fit, render, report_fit
+from propense.report.compare import gather_comparison
 from propense.report.plain import PLAIN
-from propense.tables import capacity, describe_learning, fit_table, list_rows
+from propense.tables import capacity, compare_table, describe_learning, fit_table, list_rows
+from propense.tables.headline import headline
 
 SECTIONS = ["how-many", "review", "groups", "learned", "warnings", "assumptions", "naive", "details"]
 pytestmark = pytest.mark.usefixtures("few_simulations")
@@ -139,7 +142,7 @@ def test_where_too_little_was_learned_rows_have_no_chances(clinic):
     few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(600)]))
     report = gather_fit(fit_table(few, "reported", id="patient", scar_test=False), "x")
     assert "too little was learned" in report.review_words
-    assert report.review.head[:3] == ["id", "rank", "chance of a label, if positive"]
+    assert report.review.head == ["id", "rank"]
     assert "is left open: too little was learned" in report.headline
     assert report.sensitivity is report.capacity is None
     assert report.audit.startswith("The labels do not show how many rows are positive. If people check 200 rows")
@@ -268,3 +271,39 @@ def test_the_page_lives_in_a_browser(page, tmp_path, size):
         "sorted": True,
         "rows": 100,
     }
+
+
+def test_what_was_not_learned_gives_rows_neither_chances_nor_reasons():
+    report = gather_fit(fit_table(make_clinic(60)[0], "reported", id="patient", scar_test=False), "x")
+    assert report.headline.endswith("too little was learned from these rows.")
+    assert report.review.head == ["id", "rank"]
+    # Of 49 rows without a label a check of 49 leaves nothing open.
+    assert f"If people check all {len(report.review.lines)} unlabelled rows, the share is known." in report.audit
+
+
+def test_an_estimate_at_an_end_of_its_range_is_not_called_the_middle(found):
+    quoted = headline(found)
+    assert "the middle estimate is" in str(quoted)
+    assert str(replace(quoted, middle=quoted.high)).endswith("; the estimate itself is the upper end.")
+    assert str(replace(quoted, middle=quoted.low)).endswith("; the estimate itself is the lower end.")
+
+
+@pytest.mark.parametrize("method", ["naive", "jerm", "tm", "joint-mle"])
+def test_letters_of_the_paper_and_options_are_in_the_details(clinic, method):
+    table = clinic.append_column("case_id", pa.array(range(7000, 7600)))
+    report = gather_fit(fit_table(table, "reported", id="patient", method=method, scar_test=False), "x")
+    before, details = render(report).html.split('<section id="details"')
+    assert not re.search(rf"{API}|\b[ey]\b(?!-)|Pass |GroupComparison", words_of(before.partition("<h1>")[2]))
+    assert "The column &#39;case_id&#39; counts the rows one by one and was left out." in before
+    assert "Pass id=&#39;case_id&#39;" in details
+    assert "y and e are separated by" in words_of(details)
+
+
+def test_a_comparison_names_no_code_of_a_doubt(clinic):
+    found = compare_table(clinic, "reported", id="patient", methods=["naive", "jerm", "pu-linear"])
+    doubtful = replace(found.results[1], doubts=(Doubt("all_likely", "Too many."),))
+    found = replace(found, results=(found.results[0], doubtful, *found.results[2:]))
+    report = gather_comparison(found, "x")
+    assert report.summary.head[-1] == "doubts its own fit"
+    assert report.summary.lines[1][-1] == "yes: see above"
+    assert "all_likely" not in render(report).html

@@ -83,7 +83,7 @@ def test_from_a_file_to_verdicts_and_downloads(browser, server, table, downloads
 
     # The progress is shown, and the page of the result comes by itself.
     assert wait_for(browser, By.CSS_SELECTOR, "#step, .headline").text
-    assert "of 200 rows are positive" in wait_for(browser, By.CSS_SELECTOR, ".headline .lead").text
+    assert "200 rows are positive" in wait_for(browser, By.CSS_SELECTOR, ".headline .lead").text
     here = browser.current_window_handle
     result = browser.current_url
     browser.find_element(By.PARTIAL_LINK_TEXT, "Open the report").click()
@@ -160,3 +160,26 @@ def test_no_page_is_wider_than_a_phone(browser, server, fitted, path):
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_sheet_is_chosen_and_a_setting_is_found_where_an_error_asks_for_it(browser, server, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["only a remark"])
+    sheet = book.create_sheet("Rows & more")
+    sheet.append(["x", "seen", "when"])
+    for i in range(80):
+        sheet.append([i % 7, "yes" if i % 3 else "", f"0{i % 9 + 1}/0{i % 8 + 1}/2020"])
+    book.save(tmp_path / "two.xlsx")
+    browser.get(server.url)
+    wait_for(browser, By.ID, "table").send_keys(str(tmp_path / "two.xlsx"))
+    browser.find_element(By.CSS_SELECTOR, "#upload button").click()
+    Select(wait_for(browser, By.ID, "sheet")).select_by_visible_text("Rows & more")
+    browser.find_element(By.CSS_SELECTOR, "main form button.main").click()
+    Select(wait_for(browser, By.ID, "label")).select_by_visible_text("seen")
+    assert "Read from the sheet 'Rows & more', one of 2." in browser.find_element(By.TAG_NAME, "main").text
+    assert not browser.find_element(By.ID, "dates").is_displayed()
+    browser.find_element(By.CSS_SELECTOR, "#columns button.main").click()
+    wait_for(browser, By.LINK_TEXT, "Change the columns").click()
+    assert "“Dates such as 01/02/2020” to “Day first”" in wait_for(browser, By.ID, "error-column-2").text
+    assert browser.find_element(By.ID, "dates").is_displayed()

@@ -1,6 +1,6 @@
 """The page of a comparison: what several methods say of one table, and what that means."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import ClassVar
 
@@ -48,7 +48,7 @@ def gather_comparison(found: Comparison, title: str, configuration: str = "") ->
             if not line.startswith("- ")
         ],
         figure=to_svg("Estimates and lists", ComparisonDisplay(found)),
-        summary=found.summary(),
+        summary=_summary(found),
         matrices=[found.matrix(name) for name in ("overlap", "agreement", "correlation")],
         assumptions=[(each.name, " ".join(each.assumes)) for each in found.results if each.assumes],
         facts=[
@@ -58,3 +58,10 @@ def gather_comparison(found: Comparison, title: str, configuration: str = "") ->
         ],
         configuration=configuration,
     )
+
+
+def _summary(found: Comparison) -> Sheet:
+    """A line for each method; that it doubts its own fit is said here, and why above."""
+    sheet, doubting = found.summary(), {each.name for each in found.results if each.doubts}
+    lines = [[*line[:-1], "yes: see above" if line[0] in doubting else "–"] for line in sheet.lines]
+    return replace(sheet, head=[*sheet.head[:-1], "doubts its own fit"], lines=lines)

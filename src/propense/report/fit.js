@@ -1,3 +1,5 @@
+// What only scripts do is spoken of only where they run.
+document.querySelectorAll("#review > p .live").forEach((each) => { each.hidden = false; });
 // The slider: how many rows can be reviewed. It moves the mark on the curve, the cut and the list.
 const slider = document.getElementById("capacity-slider");
 if (slider) {

@@ -21,7 +21,7 @@ from propense.report.charts import (
     sensitivity_chart,
 )
 from propense.report.page import Figure, Page, render, software
-from propense.report.plain import plain_notes
+from propense.report.plain import plain_learning, plain_notes, without_options
 from propense.study.grids import Grid
 from propense.tables import (
     GroupComparison,
@@ -34,7 +34,6 @@ from propense.tables import (
     describe_assumptions,
     describe_bounds,
     describe_groups,
-    describe_learning,
     headline,
     list_rows,
     suggest_columns,
@@ -120,7 +119,7 @@ def gather_fit(
     advice, suggestion = advise_audit(found), suggest_columns(found)
     review, review_words, list_words = _review(found)
     curve = None if isinstance(estimator, Naive) else capacity_curve(capacity(found))
-    notes = plain_notes(found)
+    notes = [without_options(note) for note in plain_notes(found)]
     return FitReport(
         title=title,
         headline=str(quoted),
@@ -140,7 +139,7 @@ def gather_fit(
         group_charts=[group_chart(each) for each in conclusion.differing[:_DRAWN]],
         group_words=_group_words(conclusion.compared),
         groups=_groups(conclusion.compared, bool(conclusion.differing)),
-        learned=[*describe_learning(found), *([] if suggestion is None else [_asked(suggestion)])],
+        learned=[*plain_learning(found), *([] if suggestion is None else [_asked(suggestion)])],
         sensitivity=sensitivity_chart(found, quoted),
         bounds="" if too_little_learned(found.estimator) else _bounds(found),
         at_random=conclusion.test,
@@ -161,6 +160,11 @@ def gather_fit(
 
 def _sureness(quoted: Headline) -> list[str]:
     """How far the number can be relied on."""
+    if quoted.without_range:
+        return [
+            "The method gives an estimate without a range, so that no number is quoted here. The estimate alone is in "
+            "the comparison with a naive count."
+        ]
     if quoted.unquoted:
         return [f"Not sure enough to quote a number: {quoted.unquoted}."]
     if quoted.certain:
@@ -250,16 +254,19 @@ def _review(found: TableFit) -> tuple[Grid, str, str]:
     head, columns = ["row" if numbered else "id"], [_names(found, rows)]
     head.append("rank")
     columns.append([str(i + 1) for i in range(len(review.rows))])
-    words = ["The most likely positives come first. A click on the head of a column sorts by it."]
+    words = ["The most likely positives come first."]
     if review.hidden_range is not None:
         head.append("chance of being positive")
         columns.append([f"{chance_words(low)} to {chance_words(high)}" for low, high in review.hidden_range])
     if review.hidden is not None:
         head.append("middle estimate" if review.hidden_range is not None else "chance of being positive")
         columns.append([chance_words(each) for each in review.hidden])
-    head.append("chance of a label, if positive")
-    columns.append(_propensities(found, rows, review.hidden_range))
-    reasons = review.reasons
+    learned = not too_little_learned(found.estimator)
+    if learned:
+        head.append("chance of a label, if positive")
+        columns.append(_propensities(found, rows, review.hidden_range))
+    # What was not learned is no reason.
+    reasons = review.reasons if learned else ()
     if any(each.raising for each in reasons):
         head.append(_WHY[0])
         columns.append([", ".join(each.raising) or "–" for each in reasons])
@@ -336,11 +343,13 @@ def _convergence(found: TableFit) -> str:
 
 def _facts(found: TableFit) -> list[tuple[str, str]]:
     estimator = found.estimator
+    separates = estimator.description.separates
     kinds = [column.kind for column in found.schema.columns]
     counts = ", ".join(f"{kinds.count(kind)} {words}" for kind, words in _KINDS.items() if kind in kinds)
     parameters = ", ".join(f"{name}={value!r}" for name, value in estimator.get_params(deep=False).items())
     return [
         ("method", f"{type(estimator).__name__}({parameters})"),
+        *([("y and e are separated by", separates)] if separates else []),
         *([] if found.model is None else [("label", str(found.model.label))]),
         ("columns", counts or f"{estimator.n_features_in_} sparse"),
         ("made", f"{datetime.now(UTC):%Y-%m-%d}, {software()}"),

@@ -1,8 +1,10 @@
 """Warnings of a fit in words for those who act on it; the messages in full name what to change in the analysis."""
 
-from propense.tables import TableFit
+import re
 
-__all__ = ["plain_notes"]
+from propense.tables import TableFit, describe_learning
+
+__all__ = ["plain_learning", "plain_notes", "without_options"]
 
 # What each doubt means for the reader. No numbers that the page has elsewhere, and no names of parameters.
 PLAIN = {
@@ -42,6 +44,10 @@ PLAIN = {
     "few_overlaps": "Few rows are labelled by two sources, and the number of positives rests on them. It is uncertain.",
 }
 _STOPPED = "The computation stopped before its numbers had settled; they may still move."
+# Sentences that say which option of the analysis to change, and where a sentence ends.
+_OPTION = re.compile(r"(?<![\w'\"])\w+=(?=['\"\[\w]|\W|$)")
+_ENDS = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+_SEPARATES = "What separates being positive from being labelled:"
 _UNTESTED = "Whether labels are given at random was not tested"
 
 
@@ -63,3 +69,13 @@ def _plain(note: str, found: TableFit) -> str:
     if note.startswith(_UNTESTED):
         return f"{note.partition('. ')[0].rstrip('.')}."
     return note
+
+
+def without_options(note: str) -> str:
+    """A note without its sentences on options such as ``drop=['x']``; all of it if nothing else is left."""
+    return " ".join(each for each in _ENDS.split(note) if not _OPTION.search(each)) or note
+
+
+def plain_learning(found: TableFit) -> list[str]:
+    """What was learned, without what separates y from e: the assumptions say that in words."""
+    return [line for line in describe_learning(found) if not line.startswith(_SEPARATES)]

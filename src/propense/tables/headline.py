@@ -49,6 +49,10 @@ class Headline:
             return (
                 f"{self.middle:,.0f} of {self.rows:,} rows are positive ({self.percent(self.middle)}): {self.certain}."
             )
+        ends = {round(self.low): "lower", round(self.high): "upper"}
+        if round(self.middle) in ends:
+            # A middle at an end would look like a mistake.
+            return f"{self.between}; the estimate itself is the {ends[round(self.middle)]} end."
         return f"{self.between}; the middle estimate is {self.middle:,.0f} ({self.percent(self.middle)})."
 
     @property

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from propense.tables import ReviewList, TableAudit, TableFit, advise_audit, describe_learning, suggest_columns
+from propense.report.plain import plain_learning
+from propense.tables import ReviewList, TableAudit, TableFit, advise_audit, suggest_columns
 from propense.tables.headline import headline
 from propense.tables.promise import too_little_learned
 from propense.ui.words import FIELDS, in_fields
@@ -26,7 +27,7 @@ def describe_result(found: TableFit, listed: ReviewList, notes: list[str]) -> di
         "advice": "" if advice is None else str(advice),
         "size": 200 if advice is None else advice.size,
         "unlabelled": rows - labelled,
-        "learned": [in_fields(line) for line in describe_learning(found)],
+        "learned": [in_fields(line) for line in plain_learning(found)],
         "suggestion": "" if suggestion is None else _on_page(str(suggestion)),
         "notes": [in_fields(note) for note in notes],
     }

@@ -10,6 +10,7 @@ from propense.errors import InvalidOption, PropenseError
 from propense.estimators import find_method
 from propense.model_files import inspect, load, save, save_corrected
 from propense.report import gather_fit, render
+from propense.report.plain import plain_notes
 from propense.tables import (
     FitOptions,
     TableFile,
@@ -83,8 +84,9 @@ def _open(table: str) -> TableFile:
 def _column(rows: Any, name: str) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": "", "problem": "", "values": [], "cells": []}
     try:
-        schema, empty = infer_schema(rows.select([name]), [name], "")
-        found["kind"] = "empty" if empty else schema.columns[0].kind
+        schema, notes = infer_schema(rows.select([name]), [name], "")
+        found["kind"] = schema.columns[0].kind if schema.columns else "left out"
+        found["problem"] = "" if schema.columns else " ".join(notes)
     except PropenseError as error:
         found["problem"] = str(error).removeprefix(", ")
     try:
@@ -144,7 +146,7 @@ def fit(say: Say, folder: str, table: str, name: str) -> None:
     say("write", 1, 3)
     render(gather_fit(found, name)).write(out / "report.html")
     say("write", 2, 3)
-    notes = list(found.notes)
+    notes = plain_notes(found)
     try:
         score_file(found.model, source, out / "scored.csv", decimal=decimal, defuse=defuse)
     except PropenseError as error:

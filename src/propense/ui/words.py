@@ -55,6 +55,7 @@ def in_fields(message: str, paths: dict[str, str] | None = None) -> str:
     """The message on one line, with ``drop=['x']`` written “Leave out” 'x', and paths by the names that users know."""
     for path, name in (paths or {}).items():
         message = message.replace(path, name)
+    message = message.replace("Pass the value that", "Choose the value that")
     return harmless(" ".join(_ARGUMENT.sub(_field, _ATTRIBUTE.sub("", message)).split()))
 
 
