@@ -138,7 +138,7 @@ def test_where_too_little_was_learned_rows_have_no_chances(clinic):
     few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(600)]))
     report = gather_fit(fit_table(few, "reported", id="patient", scar_test=False), "x")
     assert "too little was learned" in report.review_words
-    assert report.review.head[:3] == ["id", "rank", "chance of a label, if positive"]
+    assert "chance of a label, if positive" not in report.review.head
     assert "is left open: too little was learned" in report.headline
     assert report.sensitivity is report.capacity is None
     assert report.audit.startswith("The labels do not show how many rows are positive. If people check 200 rows")

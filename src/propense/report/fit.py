@@ -255,8 +255,10 @@ def _review(found: TableFit) -> tuple[Grid, str, str]:
     if review.hidden is not None:
         head.append("middle estimate" if review.hidden_range is not None else "chance of being positive")
         columns.append([_chance(each) for each in review.hidden])
-    head.append("chance of a label, if positive")
-    columns.append(_propensities(found, review))
+    if review.hidden is not None:
+        # Where the chance of being positive is not known, neither is that of a label.
+        head.append("chance of a label, if positive")
+        columns.append(_propensities(found, review))
     reasons = row_reasons(found, review.rows)
     if any(each.raising for each in reasons):
         head.append(_WHY[0])
