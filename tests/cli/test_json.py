@@ -11,7 +11,7 @@ from clinic import make_clinic
 from command import call
 from propense.cli._app import app
 from propense.cli._json import plain
-from propense.tables import TableFile, fit_table, list_rows
+from propense.tables import TableFile, fit_table, headline, list_rows
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -59,6 +59,8 @@ def test_a_fit_is_one_object_with_what_the_words_say(folder):
     assert (found["share"]["low"], found["share"]["high"]) == pytest.approx(truth.prior_range)
     assert found["hidden"]["low"] < found["hidden"]["estimate"] < found["hidden"]["high"]
     assert found["label_frequency"]["estimate"] == pytest.approx(truth.estimator.label_frequency_)
+    # Two halves of these rows disagree.
+    assert found["unquoted"] == headline(truth).unquoted != ""
     assert found["doubts"] == [vars(doubt) for doubt in truth.estimator.doubts_]
     assert found["list"]["promise"]["words"] == str(list_rows(truth, 50).promise)
     assert found["list"]["promise"]["expected"] is None

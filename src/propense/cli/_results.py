@@ -3,7 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from propense.tables import ReviewList, Scored, TableFit, TableModel, advise_audit, describe_learning, suggest_columns
+from propense.tables import (
+    ReviewList,
+    Scored,
+    TableFit,
+    TableModel,
+    advise_audit,
+    describe_learning,
+    headline,
+    suggest_columns,
+)
 from propense.tables.model import prior_range
 from propense.tables.promise import Promise
 
@@ -24,6 +33,8 @@ def fit_result(found: TableFit, table: Path, listed: ReviewList | None) -> dict[
         "labelled": counts.labelled,
         **_estimates(counts.rows, counts.labelled, estimator.prior_ * counts.rows, None if given else ends),
         "share_given": given,
+        # Why the text gives no number, so that a script need not quote one either.
+        "unquoted": headline(found).unquoted or None,
         "predicted_positive": counts.positive,
         "naive_predicted_positive": counts.naive_positive,
         "columns": [{"name": each.name, "kind": each.kind} for each in found.schema.columns],
