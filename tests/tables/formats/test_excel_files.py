@@ -119,7 +119,7 @@ def test_sheets_are_chosen_by_name(tmp_path):
         TableFile(tmp_path / "t.csv", sheet="x")
 
     path = book(tmp_path / "n.xlsx", Notes=[["Export of May"]], Patients=[["a", "b"], [1, 2]])
-    with pytest.raises(InvalidOption, match="sheet='Patients'$"):
+    with pytest.raises(InvalidOption, match=r"sheet='Patients'$"):
         TableFile(path)
 
     def hide(made):
