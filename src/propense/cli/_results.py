@@ -35,6 +35,8 @@ def fit_result(found: TableFit, table: Path, listed: ReviewList | None) -> dict[
         "rows": counts.rows,
         "labelled": counts.labelled,
         "headline": str(quoted),
+        # Why there is no number, if there is none.
+        "unquoted": quoted.unquoted or None,
         **_estimates(quoted),
         "share_given": quoted.certain == SHARE_GIVEN,
         "predicted_positive": counts.positive,

@@ -38,7 +38,7 @@ def check_copies(
     names = f"column {copies[0]!r} shows" if one else f"each of the columns {', '.join(map(repr, copies))} shows"
     raise InvalidTable(
         f"{where}, {names} exactly which rows are labelled, so nothing could be learned from the others. Pass "
-        f"drop={copies!r} if {'it follows' if one else 'they follow'} from the label or is filled in with it, or "
+        f"drop={copies!r} if {'it was' if one else 'they were'} filled in with the label or after it, or "
         f"keep={copies!r} if {'it was' if one else 'they were'} known before."
     )
 

@@ -118,6 +118,10 @@ def test_sheets_are_chosen_by_name(tmp_path):
     with pytest.raises(InvalidOption, match=r"sheet='x' is for Excel workbooks, and .*t\.csv is not one"):
         TableFile(tmp_path / "t.csv", sheet="x")
 
+    path = book(tmp_path / "n.xlsx", Notes=[["Export of May"]], Patients=[["a", "b"], [1, 2]])
+    with pytest.raises(InvalidOption, match=r"sheet='Patients'$"):
+        TableFile(path)
+
     def hide(made):
         made["Notes"].sheet_state = "hidden"
 

@@ -69,13 +69,15 @@ class ExcelReader:
             return by_name[sheet.lower()], len(book.sheets) == 1
         filled = list(book.sheets)
         if len(filled) > 1:
-            filled = [name for name, part in book.sheets.items() if _has_cells(SheetRows(parts, part, book, ""))]
+            widths = {name: _width(SheetRows(parts, part, book, "")) for name, part in book.sheets.items()}
+            filled = [name for name in widths if widths[name]]
         if len(filled) > 1 and expected in filled:
             return str(expected), False
         if len(filled) > 1:
             raise InvalidOption(
                 f"{self._where} has {len(filled)} sheets: {_listed(filled)}. Pass the one that holds the table: "
-                f"sheet={filled[0]!r}"
+                # Remarks have a cell or two in their first row, and tables have their names there.
+                f"sheet={max(filled, key=widths.__getitem__)!r}"
             )
         return (filled or list(book.sheets))[0], True
 
@@ -167,8 +169,10 @@ def _name(value: Any) -> str:
     return " ".join((as_words(value) or "").split())
 
 
-def _has_cells(rows: SheetRows) -> bool:
-    return next(iter(rows), None) is not None
+def _width(rows: SheetRows) -> int:
+    """How many cells there are in the first row that is not empty; 0 if the sheet is."""
+    _, cells = next(iter(rows), (0, {}))
+    return len(cells)
 
 
 def _listed(names: Any) -> str:
