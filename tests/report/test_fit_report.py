@@ -13,8 +13,9 @@ import pytest
 from browser import SIZES, Outline, asked_of_the_network, needs_browser, seen_in_browser
 from clinic import make_clinic
 from conftest import TABLE_METHODS
-from propense import JERM, PGLin
+from propense import JERM, PGLin, PUClassifier
 from propense._diagnostics.doubts import KINDS, Doubt
+from propense.audit import Audit, correct, draw, read
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 from propense.report import gather_fit, render, report_fit
@@ -307,3 +308,25 @@ def test_a_comparison_names_no_code_of_a_doubt(clinic):
     assert report.summary.head[-1] == "doubts its own fit"
     assert report.summary.lines[1][-1] == "yes: see above"
     assert "all_likely" not in render(report).html
+
+
+def test_after_an_audit_the_page_rests_on_verdicts_and_on_no_assumptions():
+    data = make_double_logistic(600, 3, random_state=0)
+    X, labelled = data.X, data.labelled
+    model = PUClassifier(learners="linear").fit(X, labelled)
+    hidden = model.predict_hidden(X)
+    drawn = draw(hidden, 60, labelled=labelled, random_state=0)
+    found = read(Audit(drawn, data.positive[drawn.rows].astype(float)), hidden, labelled=labelled)
+    page = words_of(report_fit(correct(model, found), X, labelled).html)
+    assert "It rests on the rows that people checked, not on assumptions." in page
+    assert "To know the number better, have more rows checked." in page
+    assert (
+        "were drawn at random, and the verdicts on them are right. The order of the list is that of the model." in page
+    )
+    for other in (
+        "assumptions that labels alone",
+        "The labels leave open",
+        "The labels alone show",
+        "no data can prove them",
+    ):
+        assert other not in page

@@ -116,7 +116,9 @@ def gather_fit(
 ) -> FitReport:
     """Collect what the page of a fit shows; `files` are the table, with its decimal sign, and the model file."""
     estimator, quoted, conclusion = found.estimator, headline(found), conclude(found)
-    advice, suggestion = advise_audit(found), suggest_columns(found)
+    # What an audit found rests on no assumption, so that nothing is said of weaker ones.
+    audited = hasattr(estimator, "audit_")
+    advice, suggestion = None if audited else advise_audit(found), suggest_columns(found)
     review, review_words, list_words = _review(found)
     curve = None if isinstance(estimator, Naive) else capacity_curve(capacity(found))
     notes = [without_options(note) for note in plain_notes(found)]
@@ -124,7 +126,7 @@ def gather_fit(
         title=title,
         headline=str(quoted),
         bar=rows_bar(quoted),
-        sureness=_sureness(quoted),
+        sureness=_sureness(quoted, audited),
         next_steps=_next_steps(found, quoted, advice is not None, curve),
         audit="" if advice is None else str(advice),
         audit_commands=()
@@ -141,7 +143,7 @@ def gather_fit(
         groups=_groups(conclusion.compared, bool(conclusion.differing)),
         learned=[*plain_learning(found), *([] if suggestion is None else [_asked(suggestion)])],
         sensitivity=sensitivity_chart(found, quoted),
-        bounds="" if too_little_learned(found.estimator) else _bounds(found),
+        bounds="" if audited or too_little_learned(estimator) else _bounds(found),
         at_random=conclusion.test,
         notes=notes,
         assumptions=describe_assumptions(found),
@@ -158,7 +160,7 @@ def gather_fit(
     )
 
 
-def _sureness(quoted: Headline) -> list[str]:
+def _sureness(quoted: Headline, audited: bool) -> list[str]:
     """How far the number can be relied on."""
     if quoted.without_range:
         return [
@@ -179,7 +181,9 @@ def _sureness(quoted: Headline) -> list[str]:
         width,
         f"{quoted.labelled:,} rows are labelled, {quoted.frequency} of the positives; {quoted.hidden} positives have "
         "no label.",
-        "It rests on assumptions that labels alone cannot prove.",
+        "It rests on the rows that people checked, not on assumptions."
+        if audited
+        else "It rests on assumptions that labels alone cannot prove.",
     ]
 
 
@@ -188,6 +192,8 @@ def _next_steps(found: TableFit, quoted: Headline, audit: bool, curve: Curve | N
     steps = []
     if audit:
         steps.append("To know the number better, have some rows checked that are drawn at random: see below.")
+    elif hasattr(found.estimator, "audit_"):
+        steps.append("To know the number better, have more rows checked. Those of all draws count.")
     elif not quoted.certain and not isinstance(found.estimator, Naive):
         steps.append("To check the number, have people look at rows that are drawn at random (an audit).")
     if curve is not None:

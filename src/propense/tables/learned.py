@@ -25,6 +25,11 @@ _ALWAYS = (
     "that is due to being positive and how much to being labelled, and no data can prove them.",
     "The estimate is used for rows like these.",
 )
+# After an audit, the number rests on its verdicts; the model still gives the order of the rows.
+_CHECKED = (
+    "The rows that were checked were drawn at random, and the verdicts on them are right.",
+    "The order of the list is that of the model.",
+)
 _RESTS = "How many rows are positive rests on that, and the ranges take it for granted."
 _LEVELLING = "where labels level off among the most likely rows, and on how the rows are spread"
 _READINGS = f"How many rows are positive rests on {_LEVELLING}. Neither is certain: hence the range."
@@ -110,6 +115,8 @@ def describe_groups(found: TableFit) -> list[str]:
 def describe_assumptions(found: TableFit) -> list[str]:
     """What the estimate assumes: every method, this method, and what was said about the columns and the prior."""
     estimator, known, taken = found.estimator, _known(found), _taken(found)
+    if hasattr(estimator, "audit_"):
+        return [_ALWAYS[0], _ALWAYS[-1], *_CHECKED]
     own = [*taken, *estimator.description.assumes]
     if isinstance(getattr(estimator, "diagnosis_", None), Diagnosis):
         if getattr(estimator, "propensity_features", None) is not None:

@@ -86,7 +86,7 @@ def _column(rows: Any, name: str) -> dict[str, Any]:
     try:
         schema, notes = infer_schema(rows.select([name]), [name], "")
         found["kind"] = schema.columns[0].kind if schema.columns else "left out"
-        found["problem"] = "" if schema.columns else " ".join(notes)
+        found["problem"] = "" if schema.columns else " ".join(notes).replace(" was left out", " is left out")
     except PropenseError as error:
         found["problem"] = str(error).removeprefix(", ")
     try:

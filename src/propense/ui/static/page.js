@@ -68,6 +68,7 @@ if (progress) {
 // Audit: marks by click or key, each sent at once.
 const rows = $("rows");
 if (rows) {
+  document.querySelector(".keys").hidden = false;
   const names = { yes: "positive", no: "negative", "?": "undecided", "": "open" };
   const all = [...rows.querySelectorAll(".row")];
   const show = (row, verdict) => {
