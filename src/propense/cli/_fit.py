@@ -212,17 +212,17 @@ def fit(
             write_list(listed, rows, source, out, defuse=defuse, decimal=sign, numbers=numbers)
             written.insert(0, f"Wrote the list {review}.")
         promised = None if listed is None else len(listed.rows)
-        told = [] if lengths is None else describe_capacity(lengths, capacity, cost_miss, cost_alarm, promised)
+        lines = [] if lengths is None else describe_capacity(lengths, capacity, cost_miss, cost_alarm, promised)
         if json:
             from propense.cli._results import fit_result
 
             say(*said_of(source))
             files = {"list": review, "model": model, "report": report}
-            more = {"capacity": told, "files": files, "configuration": write_toml("fit", given)}
+            more = {"capacity": lines, "files": files, "configuration": write_toml("fit", given)}
             print_json("fit", {**fit_result(found, table, listed), **more})
             return
         show_fit(found, table, model, listed, decimal)
-        say(*told, *said_of(source))
+        say(*lines, *said_of(source))
         if not written:
             written = ["Nothing was written. Use --list FILE for rows to review, --model FILE and --report FILE."]
         say(*written)
@@ -237,22 +237,12 @@ def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "Ta
         with on_dask(dask):
             return None, fit_folder(source, options)
     from propense.cli._fit_progress import fit_in_words, show_progress
-    from propense.tables import fit_table
+    from propense.tables import TableFile, fit_table
 
     with show_progress(fit_in_words) as progress:
         table = source.read()
         found = fit_table(table, options, where=source.where, progress=progress)
-    return table, _with_spelling(found, source)
-
-
-def _with_spelling(found: "TableFit", source: Any) -> "TableFit":
-    """The fit whose model also remembers the encoding and the sheet of the file."""
-    from propense.tables import TableFile
-
-    if found.model is None or not isinstance(source, TableFile):
-        return found
-    spelling = replace(source.spelling, decimal=found.model.spelling.decimal)
-    return replace(found, model=replace(found.model, spelling=spelling))
+    return table, found.written_as(source.spelling) if isinstance(source, TableFile) else found
 
 
 def _refuse_for_folders(options: list[str]) -> None:

@@ -44,7 +44,7 @@ _AT_RANDOM = (
     "Labels may have been given at random among the positives: nothing here shows that some are labelled more often. "
     "That does not prove it."
 )
-_ALONE = "Groups cannot be told apart"
+_ALONE = "Groups cannot be distinguished"
 
 
 @dataclass(frozen=True)
