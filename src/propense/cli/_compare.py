@@ -101,7 +101,7 @@ def compare(
     from propense.tables import compare_table
     from propense.tables.configuration import write_toml
 
-    source = open_table(table, format=format, sheet=sheet, encoding=encoding)
+    source = open_table(table, format=format, sheet=sheet, encoding=encoding, holding=[label])
     keep_apart([table, *([] if config is None else [config])], {"--figure": figure, "--report": report})
     if figure is not None and figure.suffix.lower() not in _FIGURES:
         raise InvalidOption(f"--figure {figure}: the name must end in {', '.join(_FIGURES)}.")

@@ -156,7 +156,11 @@ def fit(
     if in_pieces:
         given = {"--sheet": sheet, "--encoding": encoding, "--format": format}
         _refuse_for_folders([option for option, value in given.items() if value is not None])
-    source = TableFolder(table) if in_pieces else open_table(table, format=format, sheet=sheet, encoding=encoding)
+    source = (
+        TableFolder(table)
+        if in_pieces
+        else open_table(table, format=format, sheet=sheet, encoding=encoding, holding=[label, *label.split(",")])
+    )
     read = [piece.path for piece in source.pieces] if isinstance(source, TableFolder) else [table]
     keep_apart([*read, *([] if config is None else [config])], {"--list": review, "--model": model, "--report": report})
     if report is not None:
@@ -210,7 +214,7 @@ def fit(
             numbers = [column.name for column in found.schema.columns if column.kind == "number"]
             sign = None if found.model is None else found.model.spelling.decimal
             write_list(listed, rows, source, out, defuse=defuse, decimal=sign, numbers=numbers)
-            written.insert(0, f"Wrote the list {review}.")
+            written.insert(0, f"Wrote the list {'to standard output' if review == STANDARD else review}.")
         promised = None if listed is None else len(listed.rows)
         lines = [] if lengths is None else describe_capacity(lengths, capacity, cost_miss, cost_alarm, promised)
         if json:

@@ -54,7 +54,7 @@ def inspect(
     if "kinds" in facts:
         facts["kinds"] = {name: "true/false" if kind == "truth" else kind for name, kind in facts["kinds"].items()}
         facts["audit"] = facts.get("audit", _NO_AUDIT)
-    for name, value in {**facts, **_in_shares(numbers), "about": about}.items():
+    for name, value in {**facts, **_in_shares(numbers, not unread), "about": about}.items():
         if value not in (None, [], {}):
             say(f"{_FACTS.get(name, name) + ':':<20} {_in_words(value)}")
     if unread:
@@ -95,15 +95,15 @@ def _unlabelled(label: Any) -> str:
     return "empty" if label.negative is None else f"{label.negative} or empty"
 
 
-def _in_shares(numbers: dict[str, Any]) -> dict[str, str | None]:
+def _in_shares(numbers: dict[str, Any], loaded: bool) -> dict[str, str | None]:
     words = {"prior": "share of positives", "label_frequency": "positives labelled"}
-    shown = {words[name]: _share(numbers[name]) for name in words}
+    shown = {words[name]: _share(numbers[name]) for name in words if loaded}
     return {"unlabelled": numbers.get("unlabelled"), **shown}
 
 
-def _share(found: dict[str, Any] | None) -> str | None:
+def _share(found: dict[str, Any] | None) -> str:
     if found is None:
-        return None
+        return "left open: too little was learned"
     if found["low"] is None:
         return f"{found['estimate']:.1%} (the method gives no range)"
     if found["low"] == found["high"]:

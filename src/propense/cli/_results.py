@@ -19,7 +19,7 @@ from propense.tables import (
 )
 from propense.tables.headline import SHARE_GIVEN
 from propense.tables.model import prior_range
-from propense.tables.promise import Promise
+from propense.tables.promise import Promise, too_little_learned
 
 __all__ = ["fit_result", "model_numbers", "promise_result", "score_result"]
 
@@ -111,7 +111,9 @@ def promise_result(promise: Promise) -> dict[str, Any]:
 
 
 def model_numbers(estimator: Any) -> dict[str, Any]:
-    """The share of positives and the label frequency of a fitted estimator, with their ranges."""
+    """The share of positives and the label frequency of a fitted estimator, with their ranges; None if left open."""
+    if too_little_learned(estimator):
+        return {"prior": None, "label_frequency": None}
     prior, frequency = float(estimator.prior_), float(estimator.label_frequency_)
     ends, labelled = prior_range(estimator), prior * frequency
     if ends is None:

@@ -6,7 +6,7 @@ import tempfile
 import weakref
 import zlib
 from bz2 import BZ2Decompressor
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
 from lzma import LZMADecompressor, LZMAError
 from pathlib import Path
@@ -32,12 +32,13 @@ def open_table(
     sheet: str | None = None,
     encoding: str | None = None,
     expected: "Spelling | None" = None,
+    holding: Collection[str] = (),
 ) -> "TableFile":
     """The table in a file, or on standard input, which is kept on disk while it is used."""
     from propense.tables import TableFile
     from propense.tables.formats.names import check_format, sniff
 
-    chosen: dict[str, Any] = {"sheet": sheet, "encoding": encoding, "expected": expected}
+    chosen: dict[str, Any] = {"sheet": sheet, "encoding": encoding, "expected": expected, "holding": holding}
     if table != STANDARD:
         return TableFile(table, format=format, **chosen)
     check_format(format)
@@ -64,6 +65,11 @@ def name_of(table: Path) -> str:
 
 def said_of(source: Any) -> list[str]:
     """What was found out about a file, where it is not what is usual."""
+    if getattr(source, "sheet_found", False):
+        return [
+            f"Note: The sheet {source.sheet!r} of {source.where} was read: no other has the label column. For another "
+            "one, pass --sheet."
+        ]
     if getattr(source, "encoding", "utf-8") in ("utf-8", "ascii"):
         return []
     return [f"Note: {source.where} was read as {source.encoding}. If its letters are wrong, pass --encoding."]

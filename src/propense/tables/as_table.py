@@ -1,5 +1,6 @@
 """What may be passed as a table: an Arrow table, a data frame, or the name of a file."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,20 @@ from propense.tables.spelling import UNKNOWN, Spelling
 __all__ = ["as_table"]
 
 
-def as_table(table: Any, where: str | None = None, expected: Spelling | None = None) -> tuple[Any, str, Spelling]:
+def as_table(
+    table: Any, where: str | None = None, expected: Spelling | None = None, holding: Collection[str] = ()
+) -> tuple[Any, str, Spelling]:
     """An Arrow table; what errors call it: the file it was read from, or "the table"; and how the file is written.
 
-    A file is read with the encoding and the sheet that are expected, if it has them.
+    A file is read with the encoding and the sheet that are expected, if it has them, or with the only sheet that has
+    one of the columns in `holding`.
     """
     arrow = need_arrow()
     if isinstance(table, str | Path):
         path = Path(table)
         if path.is_dir():
             raise InvalidTable(f"{path} is a folder. Pass a file, or fit a folder of Parquet files with fit_folder.")
-        source = TableFile(path, expected=expected)
+        source = TableFile(path, expected=expected, holding=holding)
         return source.read(), str(path) if where is None else where, source.spelling
     where = "the table" if where is None else where
     if isinstance(table, arrow.Table):

@@ -243,8 +243,8 @@ def compare_table(
     >>> table = TableFile("patients.csv").read()  # doctest: +SKIP
     >>> print(compare_table(table, "reported", id="patient"))  # doctest: +SKIP
     """
-    table, where, _ = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
+    table, where, _ = as_table(table, where, holding=chosen.labels)
     if len(chosen.labels) > 1:
         raise InvalidOption(
             f"A comparison takes one label column, and there are {len(chosen.labels)}: {', '.join(chosen.labels)}. "

@@ -49,6 +49,8 @@ class TableFile:
         The sheet of an Excel workbook. None means the only one that is not empty.
     encoding : str, default=None
         The encoding of a text file, such as "cp1252". None means that it is found; if that is not safe, it is an error.
+    holding : collection of str, default=()
+        Columns by which the sheet is found, if several have cells and none is named: the only one that has any of them.
     expected : Spelling, default=None
         How a table of the same kind was written, such as the one that a model was fitted to. It counts where the file
         itself does not show it.
@@ -77,12 +79,14 @@ class TableFile:
         sheet: str | None = None,
         encoding: str | None = None,
         expected: Spelling | None = None,
+        holding: Collection[str] = (),
         where: str | None = None,
     ) -> None:
         self.path = Path(path)
         self.where = str(path) if where is None else where
         self.separator, self.marked, self.encoding = ",", False, "utf-8"
         self.sheet: str | None = None
+        self.sheet_found, self._holding = False, holding
         check_format(format)
         encoding = check_encoding(encoding)
         check_exists(self.path, "file")
@@ -137,8 +141,8 @@ class TableFile:
         if self.format == "arrow":
             return ArrowReader(self.path)
         if self.format == "xlsx":
-            book = ExcelReader(self.path, self.where, sheet, expected.sheet)
-            self.sheet = None if book.only else book.sheet
+            book = ExcelReader(self.path, self.where, sheet, expected.sheet, self._holding)
+            self.sheet, self.sheet_found = None if book.only else book.sheet, book.found
             return book
         text = self._text = TextFile(self.path, self.where, encoding, expected.encoding)
         self.encoding, self.marked = text.encoding, text.marked

@@ -202,8 +202,8 @@ def fit_table(
     -------
     TableFit
     """
-    table, where, spelling = as_table(table, where)
     chosen = replace(label, **options) if isinstance(label, FitOptions) else FitOptions(label, **options)
+    table, where, spelling = as_table(table, where, holding=chosen.labels)
     begun = begin_fit(table, chosen, where)
     model, prepared, notes, ids, rows = begun.model, begun.prepared, begun.notes, begun.ids, begun.rows
     fits = None if progress is None else partial(progress, "fit")

@@ -23,6 +23,7 @@ from propense.tables.fitted_rows import HeldOut, hash_ids, hash_rows
 from propense.tables.label_columns import LabelColumns
 from propense.tables.labels import Label
 from propense.tables.past_audits import PastDraw, answers
+from propense.tables.promise import too_little_learned
 from propense.tables.schema import Schema
 from propense.tables.spelling import UNKNOWN, DecimalSign, Spelling
 from propense.tables.verdicts import OPEN
@@ -117,20 +118,29 @@ class TableModel(Readable):
     seen: tuple[SeenColumn, ...] | None = None
 
     def __str__(self) -> str:
-        ends, estimator = prior_range(self.estimator), self.estimator
-        between = ", and no range is given" if ends is None else f" ({ends[0]:.0%} to {ends[1]:.0%})"
+        estimator = self.estimator
         lines = [
             f"{type(estimator).__name__} of {len(self.schema.columns)} columns; labelled where {self.label}.",
-            f"Estimated share of positive rows: {estimator.prior_:.1%}{between}.",
-            f"Estimated share of the positives that are labelled: {estimator.label_frequency_:.1%}.",
+            f"Rows that are positive: {self._share()}.",
         ]
         if hasattr(estimator, "audit_"):
             lines.append(f"Corrected by an audit: {estimator.audit_}")
         return "\n".join([*lines, *(f"Note: {doubt.message}" for doubt in estimator.doubts_)])
 
     def _headline(self) -> str:
-        name, share = type(self.estimator).__name__, self.estimator.prior_
-        return f"{name}, {len(self.schema.columns)} columns, label {self.label}, {share:.1%} positive"
+        known = f"{type(self.estimator).__name__}, {len(self.schema.columns)} columns, label {self.label}"
+        return f"{known}; rows that are positive: {self._share()}"
+
+    def _share(self) -> str:
+        """The share of positives, range first, or that it is left open."""
+        share, ends = self.estimator.prior_, prior_range(self.estimator)
+        if too_little_learned(self.estimator):
+            return "left open, as too little was learned"
+        if ends is None:
+            return f"{share:.1%}, without a range"
+        if ends[0] == ends[1]:
+            return f"{share:.1%}, as was given"
+        return f"{ends[0]:.0%} to {ends[1]:.0%}, middle {share:.1%}"
 
     def _sheets(self) -> list[Sheet]:
         lines = [[column.name, column.kind, ", ".join(column.levels[:12])] for column in self.schema.columns]

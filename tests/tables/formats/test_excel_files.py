@@ -129,6 +129,18 @@ def test_sheets_are_chosen_by_name(tmp_path):
     assert TableFile(path).columns == ["a"]
 
 
+def test_the_only_sheet_with_the_label_is_taken(tmp_path):
+    path = book(tmp_path / "t.xlsx", Notes=[["read me"], ["about x"]], Patients=[["x", "told"], [1, "yes"]])
+    found = TableFile(path, holding=["told"])
+    assert (found.columns, found.sheet, found.sheet_found) == (["x", "told"], "Patients", True)
+    # One that is named wins, and where two have the column, nobody but the user can choose.
+    assert TableFile(path, sheet="Notes", holding=["told"]).columns == ["read me"]
+    both = book(tmp_path / "two.xlsx", Old=[["x", "told"], [1, "yes"]], New=[["x", "told"], [2, "yes"]])
+    for columns in (["told"], ["other"]):
+        with pytest.raises(InvalidOption, match="has 2 sheets: 'Old', 'New'"):
+            TableFile(both, holding=columns)
+
+
 def test_the_values_of_formulas_are_read_and_those_never_calculated_are_an_error(tmp_path):
     path = book(tmp_path / "t.xlsx", [["a", "b"], [1, "=A2*2"], [2, "=A3*2"]])
     with pytest.raises(InvalidTable, match=r"sheet 'Sheet1', cell B2 holds a formula without a value: .* save it"):

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ class ExcelReader:
         The name of the sheet. None means the only one that is not empty.
     expected : str, default=None
         The sheet to take if there are several and none is named.
+    holding : collection of str, default=()
+        Columns that only the table has, such as its label: if one sheet alone has any of them, it is taken.
 
     Attributes
     ----------
@@ -44,14 +46,23 @@ class ExcelReader:
         The sheet that was read.
     only : bool
         Whether no other sheet could have been meant.
+    found : bool
+        Whether the sheet was taken for a column that it holds.
     """
 
-    def __init__(self, path: Path, where: str, sheet: str | None = None, expected: str | None = None) -> None:
-        self._where = where
+    def __init__(
+        self,
+        path: Path,
+        where: str,
+        sheet: str | None = None,
+        expected: str | None = None,
+        holding: Collection[str] = (),
+    ) -> None:
+        self._where, self.found = where, False
         most = _CELLS + _PER_BYTE * path.stat().st_size
         with Parts(path, where) as parts:
             book = _read_book(parts)
-            self.sheet, self.only = self._choose(parts, book, sheet, expected)
+            self.sheet, self.only = self._choose(parts, book, sheet, expected, holding)
             self._place = f"{where}, sheet {self.sheet!r}"
             self._read(SheetRows(parts, book.sheets[self.sheet], book, self._place), most)
 
@@ -59,7 +70,9 @@ class ExcelReader:
         for start in range(0, self._table.num_rows, ROWS):
             yield from self._table.select(wanted).slice(start, ROWS).combine_chunks().to_batches()
 
-    def _choose(self, parts: Parts, book: Book, sheet: str | None, expected: str | None) -> tuple[str, bool]:
+    def _choose(
+        self, parts: Parts, book: Book, sheet: str | None, expected: str | None, holding: Collection[str]
+    ) -> tuple[str, bool]:
         if not book.sheets:
             raise InvalidTable(f"{self._where} has no sheet with cells.")
         if sheet is not None:
@@ -69,15 +82,18 @@ class ExcelReader:
             return by_name[sheet.lower()], len(book.sheets) == 1
         filled = list(book.sheets)
         if len(filled) > 1:
-            widths = {name: _width(SheetRows(parts, part, book, "")) for name, part in book.sheets.items()}
-            filled = [name for name in widths if widths[name]]
+            heads = {name: _head(SheetRows(parts, part, book, "")) for name, part in book.sheets.items()}
+            filled = [name for name in heads if heads[name]]
         if len(filled) > 1 and expected in filled:
             return str(expected), False
+        if len(filled) > 1 and len(holders := [name for name in filled if not heads[name].isdisjoint(holding)]) == 1:
+            self.found = True
+            return holders[0], False
         if len(filled) > 1:
             raise InvalidOption(
                 f"{self._where} has {len(filled)} sheets: {_listed(filled)}. Pass the one that holds the table: "
                 # Remarks have a cell or two in their first row, and tables have their names there.
-                f"sheet={max(filled, key=widths.__getitem__)!r}"
+                f"sheet={max(filled, key=lambda name: len(heads[name]))!r}"
             )
         return (filled or list(book.sheets))[0], True
 
@@ -169,10 +185,10 @@ def _name(value: Any) -> str:
     return " ".join((as_words(value) or "").split())
 
 
-def _width(rows: SheetRows) -> int:
-    """How many cells there are in the first row that is not empty; 0 if the sheet is."""
+def _head(rows: SheetRows) -> set[str]:
+    """The cells of the first row that is not empty, as names; none if the sheet is."""
     _, cells = next(iter(rows), (0, {}))
-    return len(cells)
+    return {_name(cell) for cell in cells.values()}
 
 
 def _listed(names: Any) -> str:
