@@ -611,6 +611,13 @@ def test_many_columns_do_not_hide_that_labels_were_learned(rng):
     assert "unexplained" in kinds_of(quick(learners=[LogisticRegression(C=0.01)]).fit(wide[:, 3:], s))
 
 
+def test_columns_that_are_named_count_where_labels_are_by_chance(rng):
+    """Along named columns y and e are fitted to all rows, so that noise looks learned."""
+    X, s = rng.normal(size=(1500, 150)), rng.random(1500) < 0.2
+    names = {"class_features": list(range(75)), "propensity_features": list(range(75, 150))}
+    assert "unexplained" in kinds_of(quick(learners=[LogisticRegression(C=0.01)], **names).fit(X, s))
+
+
 def test_nearly_all_rows_may_be_labelled(rng):
     X = rng.normal(size=(100, 2))
     for unlabelled in (1, 3):
