@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from audited import FACTS
 from conftest import fit
 from propense import Naive, PUClassifier, intervals, load, save
 from propense._maths.double_logistic import hidden_positive
@@ -17,22 +18,6 @@ from propense.estimators._corrected import with_audit, without_audit
 from propense.model_files.codec import build_model, describe_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-FACTS = Audited(
-    verdicts=100,
-    positives=30,
-    negatives=68,
-    unsure=2,
-    prior_before=0.5,
-    prior=0.4,
-    low=0.3,
-    high=0.5,
-    confidence=0.95,
-    along="hidden",
-    knots=(-4.0, 0.0, 3.0),
-    values=(-2.0, -0.5, 0.5),
-    covariance=((0.4, 0.1, 0.0), (0.1, 0.3, -0.1), (0.0, -0.1, 0.2)),
-)
 
 
 def corrected_h(h, along=None):

@@ -16,13 +16,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from audited import FACTS
 from conftest import fit
 from propense import JERM, SAREM, Naive, PUClassifier, SeveralSources, load, reasons, save
 from propense._designs import as_design
 from propense._inputs.sample import read_features
 from propense._inputs.typical import mean_row
 from propense._maths.shapley import Part, carry
-from propense._steps.corrected import Audited
 from propense._steps.predictors import ClassifierPredictor
 from propense._steps.small_trees import Tree, as_tables
 from propense.errors import InvalidInput, ModelFileError
@@ -32,22 +32,6 @@ from propense.inference._parts import Explained, part_of
 from propense.model_files.codec import build_model, describe_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-FACTS = Audited(
-    verdicts=100,
-    positives=30,
-    negatives=68,
-    unsure=2,
-    prior_before=0.5,
-    prior=0.4,
-    low=0.3,
-    high=0.5,
-    confidence=0.95,
-    along="hidden",
-    knots=(-4.0, 0.0, 3.0),
-    values=(-2.0, -0.5, 0.5),
-    covariance=((0.4, 0.1, 0.0), (0.1, 0.3, -0.1), (0.0, -0.1, 0.2)),
-)
 
 
 @pytest.fixture

@@ -5,31 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from audited import FACTS
 from clinic import make_clinic
 from propense import Naive, PUClassifier
 from propense._diagnostics.doubts import Doubt
-from propense._steps.corrected import Audited
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 from propense.estimators._corrected import with_audit
 from propense.tables import capacity, fit_table, list_rows, summarise_estimator
 
 ASKED = {"id": "patient", "scar_test": False}
-FACTS = Audited(
-    verdicts=100,
-    positives=30,
-    negatives=68,
-    unsure=2,
-    prior_before=0.5,
-    prior=0.4,
-    low=0.3,
-    high=0.5,
-    confidence=0.95,
-    along="hidden",
-    knots=(-4.0, 0.0, 3.0),
-    values=(-2.0, -0.5, 0.5),
-    covariance=((0.4, 0.1, 0.0), (0.1, 0.3, -0.1), (0.0, -0.1, 0.2)),
-)
 
 
 @pytest.fixture(scope="module")
