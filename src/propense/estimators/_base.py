@@ -299,8 +299,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             distinguishable=named or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
             **about_names,
-            # An intercept and a slope of y and of e along the scores. Where columns are named, y and e are fitted to all
-            # rows along them.
+            # An intercept and a slope of y and of e along the scores. Along columns that are named, y and e are fitted
+            # to all rows.
             fitted_along=4 if model.rows is not None and not named else None,
             marked="positive" if self._read_labels is not read_labels else "labelled",
         )
