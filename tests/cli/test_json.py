@@ -74,12 +74,12 @@ def test_a_fit_is_one_object_with_what_the_words_say(folder):
 @pytest.mark.slow
 def test_the_numbers_of_a_fit_are_those_of_its_headline(folder):
     truth = fit_table(make_clinic()[0], "reported", id="patient", scar_test=False, parameters={"cv": 2})
-    found, quoted = fit_result(truth, folder / "t.csv", None), headline(truth)
+    found, quoted = fit_result(truth, "t.csv", None), headline(truth)
     assert found["positives"] == {"estimate": quoted.middle, "low": quoted.low, "high": quoted.high}
     assert (found["share"]["low"], found["share"]["high"]) == pytest.approx(truth.prior_range)
     assert found["hidden"]["low"] == quoted.low - quoted.labelled
     assert found["label_frequency"]["low"] == quoted.labelled / quoted.high
-    given = fit_result(replace(truth, estimator=given_share(truth.estimator)), folder / "t.csv", None)
+    given = fit_result(replace(truth, estimator=given_share(truth.estimator)), "t.csv", None)
     assert given["share_given"]
     assert given["positives"]["low"] is None
 

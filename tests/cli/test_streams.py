@@ -1,6 +1,7 @@
 """Tables from pipes and into pipes, in every format, and what the model remembers of them."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -49,6 +50,14 @@ def test_a_table_from_a_pipe_is_the_same_table(folder, name):
     expected = call("fit", name, *FIT, cwd=folder).stdout.splitlines()
     # The advice of an audit names the file.
     assert said == [line for line in expected if "audit draw" not in line]
+
+
+def test_json_calls_a_table_as_the_words_do(folder):
+    asked = ("fit", "-", *FIT, "--json")
+    assert json.loads(piped((folder / "t.csv").read_bytes(), *asked, cwd=folder).stdout)["table"] == "standard input"
+    refused = call("fit", "t.csv", *FIT, "--list", "-", "--json", cwd=folder)
+    assert refused.returncode == 2
+    assert "--json and - both need standard output" in refused.stderr
 
 
 def test_scores_go_to_standard_output_and_words_to_standard_error(folder):

@@ -223,7 +223,7 @@ def fit(
             say(*said_of(source))
             files = {"list": review, "model": model, "report": report}
             more = {"capacity": lines, "files": files, "configuration": write_toml("fit", given)}
-            print_json("fit", {**fit_result(found, table, listed), **more})
+            print_json("fit", {**fit_result(found, name_of(table), listed), **more})
             return
         show_fit(found, table, model, listed, decimal)
         say(*lines, *said_of(source))

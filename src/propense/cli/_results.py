@@ -24,12 +24,12 @@ from propense.tables.promise import Promise, too_little_learned
 __all__ = ["fit_result", "model_numbers", "promise_result", "score_result"]
 
 
-def fit_result(found: TableFit, table: Path, listed: ReviewList | None) -> dict[str, Any]:
+def fit_result(found: TableFit, table: str, listed: ReviewList | None) -> dict[str, Any]:
     """A fit: counts, estimates with their ranges, groups, what was learned, doubts and notes."""
     counts, estimator, quoted, conclusion = found.counts, found.estimator, headline(found), conclude(found)
     advice, suggestion = advise_audit(found), suggest_columns(found)
     return {
-        "table": table.name,
+        "table": table,
         "label": None if found.model is None else str(found.model.label),
         "method": type(estimator).__name__,
         "rows": counts.rows,

@@ -91,7 +91,7 @@ def standard_output(out: Path | None, source: Any, format: str | None) -> Iterat
         raise InvalidOption("--json and - both need standard output. Write the table to a file, or leave --json out.")
     found = str(format or getattr(source, "format", "csv"))
     if found in ("xlsx", "parquet", "arrow") and sys.stdout.isatty():
-        raise InvalidOption(f"--out -: {found} is not for a terminal. Pass --format csv, or the name of a file.")
+        raise InvalidOption(f"{found} is not for a terminal. Pass --format csv, or the name of a file instead of -.")
     target = sys.stdout
     with tempfile.TemporaryDirectory(prefix="propense-") as folder, redirect_stdout(sys.stderr):
         path = Path(folder, f"standard output{FORMATS[found]}")
