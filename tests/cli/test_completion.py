@@ -10,6 +10,7 @@ from pyarrow import csv, feather, parquet
 
 from clinic import make_clinic
 from command import call
+from propense.tables import TableWriter
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,9 @@ def folder(tmp_path_factory):
     (folder / "t.csv.gz").write_bytes(gzip.compress(text.encode("utf-8-sig")))
     parquet.write_table(table, folder / "t.parquet")
     feather.write_feather(table, folder / "t.feather")
+    for name in ("t.xlsx", "t.jsonl"):
+        with TableWriter(folder / name) as out:
+            out.write(table)
     (folder / "parts").mkdir()
     parquet.write_table(table, folder / "parts" / "1.parquet")
     (folder / "broken.parquet").write_bytes(b"nothing")
@@ -34,7 +38,7 @@ def complete(words, folder):
     return ended.stdout.split()
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.feather", "parts"])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.feather", "parts", "t.xlsx", "t.jsonl"])
 def test_columns_of_the_table_are_offered(folder, name):
     assert complete(f"propense fit {name} --label re", folder) == ["region", "reported"]
     assert complete(f"propense compare {name} --id pat", folder) == ["patient"]

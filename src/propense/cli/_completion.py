@@ -38,6 +38,10 @@ def _columns(table: Path) -> list[str]:
 
         with ipc.open_file(table) as file:
             return list(file.schema.names)
+    if not table.name.lower().endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):
+        from propense.tables import TableFile
+
+        return TableFile(table).columns
     text = gzip.open if table.suffix == ".gz" else open
     with text(table, "rt", encoding="utf-8-sig", errors="strict") as file:
         first = file.readline(_LONGEST)
