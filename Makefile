@@ -48,7 +48,7 @@ format: .venv/.dev
 
 # Speed against a floor measured in the same run, its parts, peak memory, import time, the cost of a study's record, a
 # large file scored, the paper's timing on images; then the published means, the recovery of a known truth, Theorem 1,
-# how often doubts are right, how often the test of labels at random rejects and intervals cover, the published figures
+# lists, capacities, reasons, groups and drift, how often doubts are right, how often the test of labels at random rejects and intervals cover, the published figures
 # of other methods, and the other packages for such data, side by side.
 bench: .venv/.bench
 	$(BIN)/python benchmarks/speed.py
@@ -71,6 +71,11 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/readings.py
 	$(BIN)/python benchmarks/constants.py
 	$(BIN)/python benchmarks/natural.py
+	$(BIN)/python benchmarks/patients.py
+	$(BIN)/python benchmarks/capacity.py
+	$(BIN)/python benchmarks/reasons.py
+	$(BIN)/python benchmarks/group_shares.py
+	$(BIN)/python benchmarks/drift.py
 	$(BIN)/python benchmarks/doubts.py
 	$(BIN)/python benchmarks/scar_size_power.py
 	$(BIN)/python benchmarks/sparse_path.py
