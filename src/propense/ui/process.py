@@ -127,22 +127,28 @@ class Reader:
     def warm(self) -> None:
         """Start the process, so that the first task need not wait."""
         with self._lock:
-            if self._worker is None or not self._worker.alive():
-                self.close()
-                self._worker = Worker(self._log)
+            self._ready()
 
     def ask(self, task: str, table: Path, **arguments: Any) -> Any:
         """What the task gives of a table; `TaskFailed` with one line otherwise."""
-        self.warm()
         with self._lock:
-            assert self._worker is not None
+            # With the lock held: whoever had it before may have ended the process.
+            worker = self._ready()
             try:
-                return self._worker.ask(task, seconds=self._SECONDS, table=str(table), **arguments)
+                return worker.ask(task, seconds=self._SECONDS, table=str(table), **arguments)
             except WorkerDied as error:
                 raise TaskFailed(str(error)) from None
             finally:
-                if not self._worker.alive() or table.stat().st_size > self._LARGE:
+                # A table that is gone was deleted meanwhile.
+                if not worker.alive() or not table.exists() or table.stat().st_size > self._LARGE:
                     self.close()
+
+    def _ready(self) -> Worker:
+        """The process, started if there is none; the lock must be held."""
+        if self._worker is None or not self._worker.alive():
+            self.close()
+            self._worker = Worker(self._log)
+        return self._worker
 
     def close(self) -> None:
         """End the process."""

@@ -117,6 +117,9 @@ class Runner:
                 state, error = self._do(work)
             except OSError as problem:
                 error = f"{problem.strerror}."
+            except PropenseError as problem:
+                # The state cannot be written, say on a full disk: the next work still gets its turn.
+                error = in_fields(str(problem), work.paths)
             finally:
                 with self._change:
                     self._end(work, "stopped" if work.stopped else state, "" if work.stopped else error)
