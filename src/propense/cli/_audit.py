@@ -166,6 +166,7 @@ def read(
         where=source.where,
         decimal=decimal,
     )
+    say(*said_of(source))
     corrected = None
     if save is not None:
         corrected = correct_model(fitted, found)
