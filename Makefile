@@ -67,15 +67,17 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/unseen.py
 	$(BIN)/python benchmarks/review_lists.py
 	$(BIN)/python benchmarks/review_lists.py --paper
+	$(BIN)/python benchmarks/capacity.py
+	$(BIN)/python benchmarks/capacity.py --logistic
+	$(BIN)/python benchmarks/reasons.py
+	$(BIN)/python benchmarks/group_shares.py
+	$(BIN)/python benchmarks/group_shares.py --paper
+	$(BIN)/python benchmarks/drift.py
 	$(BIN)/python benchmarks/label_learners.py
 	$(BIN)/python benchmarks/readings.py
 	$(BIN)/python benchmarks/constants.py
 	$(BIN)/python benchmarks/natural.py
-	$(BIN)/python benchmarks/patients.py
-	$(BIN)/python benchmarks/capacity.py
-	$(BIN)/python benchmarks/reasons.py
-	$(BIN)/python benchmarks/group_shares.py
-	$(BIN)/python benchmarks/drift.py
+	$(BIN)/python benchmarks/patients.py --draws 200
 	$(BIN)/python benchmarks/doubts.py
 	$(BIN)/python benchmarks/scar_size_power.py
 	$(BIN)/python benchmarks/sparse_path.py
