@@ -1,10 +1,12 @@
-"""JERM on a device: the speed of a pass over X against the device's memory, a complete fit in its parts, and exactness.
+"""JERM and PUClassifier on a device: complete fits, JERM in its parts, the speed of a pass over X, and exactness.
 
 X is standard normal in float32; the labels are those of two logistic models in unrelated directions. The share of a
 pass is the bytes of X over its time, against the bytes read and written per second by a copy on the same device.
-Exactness is checked first, against NumPy on the same numbers; if a check fails, the command fails.
+Exactness is checked first, against NumPy on the same numbers; if a check fails, the command fails. On a tensor,
+``PUClassifier()`` learns the labels by logistic regression alone, where on a NumPy array it adds trees. It is therefore
+compared with itself on a tensor in the memory of this machine, and its distance from NumPy's is printed as a figure.
 
-Run: ``python benchmarks/gpu.py --out gpu.md`` on a machine with CUDA (three minutes on an H200), or anywhere on a
+Run: ``python benchmarks/gpu.py --out gpu.md`` on a machine with CUDA (a few minutes on an H200), or anywhere on a
 smaller scale: ``python benchmarks/gpu.py --rows 20000 --columns 32 --labelled 1000``.
 """
 
@@ -23,18 +25,26 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import sklearn
 import torch
+from sklearn.base import clone
 
 import propense
-from propense import JERM
+from propense import JERM, PUClassifier
 from propense._designs import as_design
 from propense._designs.torch.design import TorchDesign
 from propense._maths.arrays import to_host
 from propense._maths.double_logistic import class_log_odds_shift
 from propense._maths.formulas import JOINT, LOGISTIC
+from propense._steps import learners
 from propense.estimators import _jerm
 
 Tensor = Any
+
+# A fit that takes longer than this many seconds is not repeated.
+_LONG = 45.0
+
+_PARTS = ["checks", "passes", "spies", "fit", "first choice"]
 
 
 class Report:
@@ -151,38 +161,55 @@ def stopwatch(device: Any) -> Iterator[dict[str, list[float]]]:
 
         return wrapper
 
-    parts = {"find_spies": "spies", "fit_logistic": "naive", "fit_propensity_on": "γ", "mm_early": "β"}
+    parts = {"find_spies": "spies", "fit_propensity_on": "γ", "mm_early": "β"}
     passes = {"sweep": "sweeps", "curve": "Hessians", "gram": "grams", "matvec": "products", "take": "rows copied"}
     with ExitStack() as stack:
         for part, name in parts.items():
             stack.enter_context(mock.patch.object(_jerm, part, timed(getattr(_jerm, part), name)))
+        # The naive fit, and the one inside each fit of γ.
+        fit = timed(learners.fit_logistic, "– regressions (naive, γ)")
+        stack.enter_context(mock.patch.object(learners, "fit_logistic", fit))
         for part, name in passes.items():
             stack.enter_context(mock.patch.object(TorchDesign, part, timed(getattr(TorchDesign, part), f"– {name}")))
         yield spent
 
 
-def measure_fit(report: Report, X: Tensor, labelled: Tensor) -> None:
-    """The complete fit, then once more with its parts timed."""
-    device = X.device
+def time_fit(report: Report, model: Any, X: Tensor, labelled: Tensor) -> Any:
+    """Fit a model, and again unless that takes long; report seconds, steps and memory."""
+    device, times = X.device, []
     if device.type == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
-    times = []
-    for _ in range(2):
+    while not times or (len(times) == 1 and times[0] < _LONG):
         wait(device)
         start = time.perf_counter()
-        model = JERM().fit(X, labelled)
+        model.fit(X, labelled)
         wait(device)
         times.append(time.perf_counter() - start)
-    first, again = times
+    again = f" the first time, {times[1]:.2f} s again" if len(times) > 1 else ""
     report.say(
-        f"\nJERM().fit: {first:.2f} s the first time, {again:.2f} s again; {int(labelled.sum())} labelled, "
-        f"{model.n_iter_} rounds, converged: {model.converged_}."
+        f"\n{model}.fit: {times[0]:.2f} s{again}; {int(labelled.sum())} labelled, n_iter_ {model.n_iter_}, "
+        f"converged: {model.converged_}."
     )
     if device.type == "cuda":
         peak = torch.cuda.max_memory_allocated(device) - before
         report.say(f"In addition to X ({X.nbytes / 1e9:.2f} GB), at most {peak / 1e9:.2f} GB were used on the device.")
+    return model
+
+
+def measure_first_choice(report: Report, X: Tensor, labelled: Tensor) -> None:
+    """PUClassifier in both kinds: the seconds of a fit and of a prediction, and what was learned."""
+    for choice in (PUClassifier(random_state=0), PUClassifier(learners="linear", random_state=0)):
+        model = time_fit(report, choice, X, labelled)
+        took = seconds(lambda model=model: model.predict_hidden(X), X.device, runs=1)
+        report.say(f"predict_hidden of all rows: {took:.3f} s. The diagnosis:\n\n```text\n{model.diagnosis_}\n```")
+
+
+def measure_fit(report: Report, X: Tensor, labelled: Tensor) -> None:
+    """The complete fit, then once more with its parts timed."""
+    device = X.device
+    time_fit(report, JERM(), X, labelled)
     with stopwatch(device) as spent:
         start = time.perf_counter()
         JERM().fit(X, labelled)
@@ -200,6 +227,29 @@ def compare(report: Report, name: str, X: Tensor, labelled: Tensor, bound: float
     report.check(f"{name}: spies that differ", float(not np.array_equal(there.spies_, here.spies_)), 0.0)
     chances = np.abs(to_host(there.predict_proba(X)) - here.predict_proba(to_host(X))).max()
     report.check(f"{name}: posterior", float(chances), bound)
+
+
+def compare_first_choice(report: Report, X: Tensor, labelled: Tensor) -> None:
+    """PUClassifier on the device: linear against NumPy's; the default against a tensor on the CPU."""
+    size, host, labels = f"{X.shape[0]} × {X.shape[1]}", to_host(X), to_host(labelled)
+    linear = PUClassifier(learners="linear", random_state=0)
+    there, here = clone(linear).fit(X, labelled), clone(linear).fit(host, labels)
+    gap = max(np.abs(there.coef_ - here.coef_).max(), np.abs(there.propensity_coef_ - here.propensity_coef_).max())
+    report.check(f"linear PUClassifier {size}: coefficients", float(gap), 1e-6)
+    gap = np.abs(to_host(there.predict_proba(X)) - here.predict_proba(host)).max()
+    report.check(f"linear PUClassifier {size}: posterior", float(gap), 1e-6)
+    there = PUClassifier(random_state=0).fit(X, labelled)
+    here = PUClassifier(random_state=0).fit(X.cpu(), labelled.cpu())
+    ours = to_host(there.predict_proba(X))[:, 1]
+    gap = np.abs(ours - to_host(here.predict_proba(X.cpu()))[:, 1]).max()
+    report.check(f"PUClassifier {size}: posterior, against a tensor on the CPU", float(gap), 1e-6)
+    report.check(f"PUClassifier {size}: share of positives, the same", abs(there.prior_ - here.prior_), 1e-6)
+    trees = PUClassifier(random_state=0).fit(host, labels)
+    theirs = trees.predict_proba(host)[:, 1]
+    figure = f"{np.corrcoef(ours, theirs)[0, 1]:.4f}"
+    report.row(f"PUClassifier {size}: correlation of the posterior with NumPy's, which adds trees", figure, "", "")
+    shares = f"{there.prior_:.3f} and {trees.prior_:.3f}"
+    report.row(f"PUClassifier {size}: share of positives here and with trees", shares, "", "")
 
 
 def compare_sweep(report: Report, X: Tensor, labelled: Tensor) -> None:
@@ -234,6 +284,8 @@ def check_exactness(report: Report, device: Any, scale: float) -> None:
     compare(report, "column-major", X.T.contiguous().T, labelled)
     compare(report, "columns apart", torch.repeat_interleave(X, 2, dim=1)[:, ::2], labelled)
     compare(report, "whole numbers, with ties", (2 * X[:, :4]).round(), labelled)
+    X, labelled = make_problem(max(2000, int(20_000 * scale)), 20, max(500, int(5000 * scale)), device)
+    compare_first_choice(report, X, labelled)
 
 
 def tune(report: Report, X: Tensor, labelled: Tensor) -> None:
@@ -294,19 +346,27 @@ def main() -> None:
     parser.add_argument("--labelled", type=int, default=100_000)
     parser.add_argument("--out", type=Path, help="a file for the report, in Markdown")
     parser.add_argument("--tune", action="store_true", help="time the kernels in other shapes")
-    parser.add_argument("--only", choices=["checks", "passes", "spies", "fit"], action="append")
+    parser.add_argument("--only", choices=_PARTS, action="append")
     options = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu", 0 if torch.cuda.is_available() else None)
     # Problems this small need not converge.
     warnings.simplefilter("ignore")
-    report, only = Report(), options.only or ["checks", "passes", "spies", "fit"]
+    report, only = Report(), options.only or _PARTS
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "CPU"
     report.say(f"# {options.rows} × {options.columns} float32 on {name}\n")
-    report.say(f"propense {propense.__version__}, torch {torch.__version__}, numpy {np.__version__}")
+    versions = {"propense": propense.__version__, "torch": torch.__version__, "numpy": np.__version__}
+    versions |= {"scikit-learn": sklearn.__version__, "Python": platform.python_version()}
+    report.say(", ".join(f"{name} {version}" for name, version in versions.items()))
     if "checks" in only:
         check_exactness(report, device, 1.0 if device.type == "cuda" else 0.05)
     X, labelled = make_problem(options.rows, options.columns, options.labelled, device)
-    for part, measure in (("passes", measure_passes), ("spies", measure_nearest), ("fit", measure_fit)):
+    measures = {
+        "passes": measure_passes,
+        "spies": measure_nearest,
+        "fit": measure_fit,
+        "first choice": measure_first_choice,
+    }
+    for part, measure in measures.items():
         if part in only:
             measure(report, X, labelled)
     if options.tune:
