@@ -46,51 +46,11 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Speed against a floor measured in the same run, its parts, peak memory, import time, the cost of a study's record, a
-# large file scored, the paper's timing on images; then the published means, the recovery of a known truth, Theorem 1,
-# lists, capacities, reasons, groups and drift, how often doubts are right, how often the test of labels at random rejects and intervals cover, the published figures
-# of other methods, and the other packages for such data, side by side.
+# Every benchmark, one after the other, and the page of the run. A run that was stopped goes on where it was; AGAIN=1
+# measures all of them anew.
 bench: .venv/.bench
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/methods.py
-	$(BIN)/python benchmarks/parts.py
-	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/wide_sparse.py
-	$(BIN)/python benchmarks/import_time.py
-	$(BIN)/python benchmarks/record_cost.py
-	$(BIN)/python benchmarks/score_file.py
-	$(BIN)/python benchmarks/images.py
-	$(BIN)/python benchmarks/protocol.py
-	$(BIN)/python benchmarks/recovery.py
-	$(BIN)/python benchmarks/excess_risk.py
-	$(BIN)/python benchmarks/first_choice.py
-	$(BIN)/python benchmarks/unseen.py
-	$(BIN)/python benchmarks/review_lists.py
-	$(BIN)/python benchmarks/review_lists.py --paper
-	$(BIN)/python benchmarks/capacity.py
-	$(BIN)/python benchmarks/capacity.py --logistic
-	$(BIN)/python benchmarks/reasons.py
-	$(BIN)/python benchmarks/group_shares.py
-	$(BIN)/python benchmarks/group_shares.py --paper
-	$(BIN)/python benchmarks/drift.py
-	$(BIN)/python benchmarks/label_learners.py
-	$(BIN)/python benchmarks/readings.py
-	$(BIN)/python benchmarks/constants.py
-	$(BIN)/python benchmarks/natural.py
-	$(BIN)/python benchmarks/patients.py --draws 200
-	$(BIN)/python benchmarks/doubts.py
-	$(BIN)/python benchmarks/scar_size_power.py
-	$(BIN)/python benchmarks/sparse_path.py
-	$(BIN)/python benchmarks/interval_coverage.py
-	$(BIN)/python benchmarks/survey_coverage.py
-	$(BIN)/python benchmarks/bound_coverage.py
-	$(BIN)/python benchmarks/audit.py
-	$(BIN)/python benchmarks/audit_promises.py
-	$(BIN)/python benchmarks/audit_promises.py --paper
-	$(BIN)/python benchmarks/audit_promises.py --natural
-	$(BIN)/python benchmarks/dask_fit.py --folder .venv/bench --rows 2000000 --pieces 10 --labelled 500000
-	$(BIN)/python benchmarks/rival_figures.py
-	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/run_all.py $(if $(AGAIN),--again)
+	$(BIN)/python benchmarks/run_all.py --page
 
 # The site, in docs/_build; a warning is an error.
 docs: .venv/.docs

@@ -176,7 +176,8 @@ def stopwatch(device: Any) -> Iterator[dict[str, list[float]]]:
 
 def time_fit(report: Report, model: Any, X: Tensor, labelled: Tensor) -> Any:
     """Fit a model, and again unless that takes long; report seconds, steps and memory."""
-    device, times = X.device, []
+    device = X.device
+    times: list[float] = []
     if device.type == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)
@@ -202,7 +203,7 @@ def measure_first_choice(report: Report, X: Tensor, labelled: Tensor) -> None:
     """PUClassifier in both kinds: the seconds of a fit and of a prediction, and what was learned."""
     for choice in (PUClassifier(random_state=0), PUClassifier(learners="linear", random_state=0)):
         model = time_fit(report, choice, X, labelled)
-        took = seconds(lambda model=model: model.predict_hidden(X), X.device, runs=1)
+        took = seconds(partial(model.predict_hidden, X), X.device, runs=1)
         report.say(f"predict_hidden of all rows: {took:.3f} s. The diagnosis:\n\n```text\n{model.diagnosis_}\n```")
 
 

@@ -27,6 +27,7 @@ from sklearn.linear_model import LogisticRegression
 
 from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, PGLin
 from propense.estimators import _jerm
+from speed import PARTS, timed
 
 KINDS = ("even TF-IDF", "even counts", "words TF-IDF", "words counts")
 FITS: dict[str, Callable[[], Any]] = {
@@ -73,10 +74,10 @@ def measure(kind: str, name: str, n: int, p: int) -> None:
     """Fit once and print what it took, as JSON."""
     X, s = make(kind, n, p)
     parts: dict[str, float] = defaultdict(float)
-    for function, part in (("find_spies", "spies"), ("fit_logistic", "naive"), ("fit_propensity_on", "γ")):
-        setattr(_jerm, function, timed(getattr(_jerm, function), parts, part))
+    for module, function, part in PARTS[:3]:
+        mock.patch.object(module, function, timed(getattr(module, function), parts, part)).start()
     solver = _jerm.JERM._solver
-    mock.patch.object(_jerm.JERM, "_solver", lambda jerm: timed(solver(jerm), parts, "β")).start()
+    mock.patch.object(_jerm.JERM, "_solver", lambda jerm: timed(solver(jerm), parts, "beta")).start()
     model = {**FITS, **OTHERS}[name]()
     known = {"propensity": 0.5} if isinstance(model, KnownPropensity) else {}
     before = peak()
@@ -88,19 +89,6 @@ def measure(kind: str, name: str, n: int, p: int) -> None:
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     rounds = int(np.max(model.n_iter_))
     print(json.dumps({"seconds": seconds, "before": before, "peak": peak(), "size": size, "rounds": rounds, **parts}))
-
-
-def timed(function: Callable[..., Any], parts: dict[str, float], part: str) -> Callable[..., Any]:
-    """The function, with its seconds added up."""
-
-    def wrapped(*arguments: Any, **options: Any) -> Any:
-        start = time.perf_counter()
-        try:
-            return function(*arguments, **options)
-        finally:
-            parts[part] += time.perf_counter() - start
-
-    return wrapped
 
 
 def peak() -> int:
@@ -131,7 +119,7 @@ def main() -> None:
             command = [sys.executable, __file__, *size, "--one", kind, name]
             found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             floor = floor or found["seconds"]
-            parts = ", ".join(f"{found[part]:.1f}" for part in ("spies", "naive", "β", "γ") if part in found)
+            parts = ", ".join(f"{found[part]:.1f}" for part in ("spies", "naive", "beta", "gamma") if part in found)
             print(
                 f"| {kind} | `{name}` | {found['seconds']:.1f} | {found['seconds'] / floor:.2f} | {found['rounds']} | "
                 f"{found['peak'] / 2**20:.0f} | {(found['peak'] - found['before']) / found['size']:.1f} | {parts} |",
