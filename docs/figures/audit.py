@@ -33,8 +33,10 @@ def widths():
             drawn = draw_rows(hidden, size, labelled=labelled, random_state=seed)
             share = read(Audit(drawn, malignant[drawn.rows].astype(float)), hidden, labelled=labelled).positives
             hits = malignant[rng.choice(unlabelled, size, replace=False)].sum()
-            exact = binomtest(int(hits), size).proportion_ci(method="wilson")
-            found.append((share.high - share.low, (exact.high - exact.low) * len(unlabelled) / len(labelled)))
+            interval = binomtest(int(hits), size).proportion_ci(method="wilson")
+            # Of all rows, and narrower the fewer are left unchecked: both draws are without replacement.
+            left = np.sqrt(1 - size / len(unlabelled)) * len(unlabelled) / len(labelled)
+            found.append((share.high - share.low, (interval.high - interval.low) * left))
         for widths, width in zip((along, simple), np.mean(found, axis=0), strict=True):
             widths.append(100 * width)
     return along, simple

@@ -30,7 +30,7 @@ import propense
 HERE = Path(__file__).resolve().parent
 DRAWN = HERE.parent / "_figures"
 
-# The colours of Okabe and Ito, which colour-blind readers can distinguish, and the same hues, lighter, for the dark theme.
+# The colours of Okabe and Ito, which colour-blind readers can distinguish; the same hues, lighter, for the dark theme.
 LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676", "#222832"]
 DARK = ["#4DA9E0", "#F28E4B", "#3CC49A", "#E39BC4", "#F2C14E", "#9AD5F5", "#9A9FA6", "#CED6DD"]
 
@@ -39,9 +39,8 @@ IMAGE = re.compile(r"^!\[([^\]]+)\]\(([\w./]*_figures/)(\w+)\.svg\)$", re.MULTIL
 
 def modules(folder=HERE):
     """The modules that draw a figure, by name."""
-    return {
-        path.stem: path for path in sorted(folder.glob("*.py")) if re.search(r"^def draw\(", path.read_text(), re.M)
-    }
+    paths = sorted(folder.glob("*.py"))
+    return {path.stem: path for path in paths if re.search(r"^def draw\(\)", path.read_text(), re.MULTILINE)}
 
 
 def settings(colours, grid):
