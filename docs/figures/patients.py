@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propense import JERM, SAREM, Naive, PUClassifier

@@ -1,4 +1,4 @@
-"""The tumours of the tutorial in eight groups, from the least to the most suspect: labelled, malignant, and estimated."""
+"""The tumours of the tutorial in eight groups, from the least to the most suspect: labels, truth and estimates."""
 
 from functools import cache
 
