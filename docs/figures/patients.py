@@ -37,9 +37,7 @@ def found():
         .fit(scaled, diagnosed)
         .predict_hidden(scaled[waiting]),
         "PUClassifier": first.fit(patients, diagnosed).oof_hidden_[waiting],
-        "Naive": make_pipeline(StandardScaler(), Naive())
-        .fit(patients, diagnosed)
-        .predict_proba(patients[waiting])[:, 1],
+        "Naive": Naive().fit(scaled, diagnosed).predict_proba(scaled[waiting])[:, 1],
     }
     truth = ill[waiting].to_numpy()
     return {
@@ -55,10 +53,9 @@ def draw():
     tested = np.arange(1, LONGEST + 1)
     figure, ax = pyplot.subplots()
     ax.plot(tested, np.minimum(tested, hidden), color="C6", linewidth=1, label="every test finds a case")
-    for (name, curve), colour, style in zip(
-        curves.items(), ("C0", "C2", "C3", "C1"), ("-", "--", "-.", ":"), strict=True
-    ):
-        ax.plot(tested, curve, style, color=colour, linewidth=2, label=name)
+    styles = {"SAREM": "C0-", "JERM": "C2--", "PUClassifier": "C3-.", "Naive": "C1:"}
+    for name, curve in curves.items():
+        ax.plot(tested, curve, styles[name], linewidth=2, label=name)
     ax.set(xlabel="patients tested, most likely cases first", ylabel="undiagnosed cases found")
     ax.legend()
     return figure
