@@ -32,7 +32,8 @@ def open_browser(profile):
     """Chromium without a window, 1 100 pixels wide."""
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    for each in ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--window-size=1100,900"):
+    size = "--window-size=1100,900", "--hide-scrollbars"
+    for each in ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", *size):
         options.add_argument(each)
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
 
