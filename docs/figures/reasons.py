@@ -41,7 +41,7 @@ def draw():
             )
         ax.axvline(0, color="C7", linewidth=1)
         ax.set(title=title, yticks=places, xlabel="added")
-        ax.margins(x=0.18)
+        ax.margins(x=0.28)
         ax.grid(visible=False, axis="y")
     axes[0].set_yticklabels(
         [f"column {place} = {value:.1f}".replace("-", "−") for place, value in zip(places, values, strict=True)]
