@@ -13,8 +13,7 @@ MODELS = {"JERM()": JERM(), "JERM(spy_quantile=0.1)": JERM(spy_quantile=0.1)}
 
 @cache
 def fits():
-    """For each model: share treated as positive, error of the prior and whether it is doubted, over data sets whose
-    classes overlap more or less (slopes of y)."""
+    """For each model, over classes that overlap more or less: share treated as positive, error of prior_, doubted."""
     found = {name: [] for name in MODELS}
     for slope in SLOPES:
         for seed in range(DRAWS):

@@ -15,9 +15,8 @@ PARTS = 12
 def chances():
     """True and estimated chances of being positive, averaged over equal parts of the rows ordered by the true one."""
     data = make_double_logistic(2000, random_state=0)
-    found = [data.posterior]
-    for model in (SAREM(), CalibratedClassifierCV(SAREM())):
-        found.append(model.fit(data.X, data.labelled).predict_proba(data.X)[:, 1])
+    models = [model.fit(data.X, data.labelled) for model in (SAREM(), CalibratedClassifierCV(SAREM()))]
+    found = [data.posterior, *(model.predict_proba(data.X)[:, 1] for model in models)]
     order = np.argsort(data.posterior)
     return [np.array([each[rows].mean() for rows in np.array_split(order, PARTS)]) for each in found]
 
