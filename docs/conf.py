@@ -9,7 +9,7 @@ import propense
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-import cross_references  # noqa: E402: it lies next to this file
+import cross_references  # noqa: E402
 
 project = "propense"
 author = "The propense developers"
