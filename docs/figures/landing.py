@@ -6,15 +6,16 @@ from propense.datasets import make_double_logistic
 
 # Rows are positive to the right, and positive rows are labelled to the top.
 COEF, PROPENSITY_COEF = (-0.6, 2.6, 0.0), (-0.4, 0.0, 2.0)
-EDGE = 2.6
+EDGE = 3.1
 
 
 def draw():
     """The figure."""
     from matplotlib import pyplot
-    from matplotlib.colors import to_rgba
+    from matplotlib.colors import to_rgb
 
     data = make_double_logistic(160, 2, coef=COEF, propensity_coef=PROPENSITY_COEF, random_state=3)
+    assert np.abs(data.X).max() < EDGE, "every row is inside the picture"
     grid = np.linspace(-EDGE, EDGE, 101)
     across, up = np.meshgrid(grid, grid)
     y, e = (1 / (1 + np.exp(-(b[0] + b[1] * across + b[2] * up))) for b in (COEF, PROPENSITY_COEF))
@@ -26,8 +27,9 @@ def draw():
     ]
     figure, axes = pyplot.subplots(1, 3, figsize=(6.4, 2.75))
     for ax, (name, words, chance, shown, filled, colour) in zip(axes, panels, strict=True):
-        shades = [to_rgba(colour, strength) for strength in np.linspace(0, 0.5, 10)]
-        ax.contourf(across, up, chance, np.linspace(0, 1, 11), colors=shades)
+        shade = np.empty((*chance.shape, 4))
+        shade[..., :3], shade[..., 3] = to_rgb(colour), chance / 2
+        ax.imshow(shade, origin="lower", extent=(-EDGE, EDGE, -EDGE, EDGE))
         hollow, full = data.X[shown & ~filled], data.X[filled]
         ax.plot(*hollow.T, "o", markersize=3, markerfacecolor="none", markeredgecolor="C6", markeredgewidth=0.8)
         ax.plot(*full.T, "o", markersize=3.6, color=colour)
