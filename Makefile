@@ -105,4 +105,4 @@ dist: .venv/.dev
 	touch $@ .venv/.cli
 
 clean:
-	rm -rf .venv .venv-floors dist build docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis fuzz-failures
+	rm -rf .venv .venv-floors .bench dist build docs/_build docs/_figures docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis fuzz-failures

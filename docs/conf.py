@@ -1,8 +1,15 @@
 """How Sphinx builds the site. `make docs` runs it; nothing is fetched, neither while building nor while reading."""
 
+import importlib.util
+import sys
 import warnings
+from pathlib import Path
 
 import propense
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import cross_references  # noqa: E402
 
 project = "propense"
 author = "The propense developers"
@@ -10,18 +17,31 @@ copyright = author
 version = release = propense.__version__
 
 extensions = [
+    "cross_references",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+if (HERE / "figures" / "hooks.py").exists():
+    extensions.append("figures.hooks")
+exclude_patterns = ["_build", "inventories"]
 templates_path = ["_templates"]
 smartquotes = False
 default_role = "py:obj"
 myst_heading_anchors = 3
+myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
+# A dollar sign before a digit or after a space is money or a prompt.
+myst_dmath_allow_digits = myst_dmath_allow_space = False
+
+# One file, which needs neither fonts nor a network: formulas are drawn as SVG.
+mathjax_path = "tex-svg.js"
+mathjax3_config = {"options": {"enableMenu": False}}
 
 # The button copies code, not prompts and output.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -31,6 +51,16 @@ autosummary_generate = True
 autodoc_typehints = "none"
 # The class template lists the methods; numpydoc would list them again.
 numpydoc_show_class_members = False
+# Types of parameters link to what they are: Python, NumPy, and classes of propense.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = cross_references.public_classes() | {
+    "Path": "pathlib.Path",
+    "bool": ":class:`bool`",
+    "sparse": ":mod:`sparse <scipy.sparse>`",
+}
+# Filled by cross_references, from docs/inventories.
+intersphinx_mapping = {}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -41,6 +71,9 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "show_memory": False,
     "capture_repr": (),
+    # Pages of the reference end with the examples that use the name.
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("propense",),
     "write_computation_times": False,
 }
 # An example that warns is an example to repair.
@@ -80,6 +113,13 @@ def _read(app, name, source):
     source[0] = text
 
 
+def _mathjax(app):
+    # The folder's name is not one that Python can import, but it can be found.
+    folder = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
+    app.config.html_static_path.append(str(folder / "static" / "mathjax" / app.config.mathjax_path))
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", _read)
+    app.connect("builder-inited", _mathjax)
