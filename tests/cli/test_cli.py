@@ -107,6 +107,16 @@ FLAGS = [
     ("with jobs=1 to find", "with --jobs 1 to find"),
     ("Give the sign (decimal=',' or decimal='.'), or", "Give the sign (--decimal ',' or --decimal '.'), or"),
     ("the model's id: pass id='patient'", "the model's id: pass --id 'patient'"),
+    (
+        "The share (prior_) is 9%. Use PUClassifier, or compare with SAREM.",
+        "The share is 9%. Use the method pu, or compare with the method sar-em.",
+    ),
+    ("Pass propensity_features, or label more rows.", "Pass --propensity-features, or label more rows."),
+    (
+        "PUClassifier stopped short of tol=1e-08. Raise max_iter.",
+        "PUClassifier stopped short of tol=1e-08. Raise max_iter. Parameters of the method are set with --set, such as "
+        "--set ridge=10.",
+    ),
 ]
 UNCHANGED = [
     "the column 'valid=1' and ridge=-1",
@@ -115,6 +125,7 @@ UNCHANGED = [
     "scar_test(prior=(0.2, 0.1)): must be",
     "JERM(max_iter=3, positive='x') did not converge",
     "data/label=1/part.parquet cannot be read",
+    "'Use PUClassifier' is not a class, and SAREM(ridge=-1): ridge must be a number ≥ 0",
 ]
 FLAGS += [(message, message) for message in UNCHANGED]
 

@@ -85,9 +85,9 @@ def weak_columns(fit: FitStatistics) -> str | None:
         return None
     return (
         "The columns named as propensity_features hardly move the labels, given the other columns "
-        f"(p = {p:.2g}; likelihood ratio {fit.named_gain:.1f} with {fit.named_features} coefficients). To name them is "
-        "nearly to say that every positive is equally likely to be labelled. Name the columns that labelling depends "
-        "on, or none. propense.column_check shows what depends on the names."
+        f"(p = {p:.2g}; likelihood ratio {fit.named_gain:.1f} with {fit.named_features} coefficients). Naming them is "
+        "nearly the same as assuming that every positive is equally likely to be labelled. Name the columns that "
+        "labelling depends on, or none. In Python, propense.column_check shows what depends on the names."
     )
 
 
@@ -123,10 +123,12 @@ def unexplained(fit: FitStatistics) -> str | None:
     p = p_by_chance(fit.gain, free)
     if p < _BY_CHANCE:
         return None
+    # Learners of the labels include trees, which find curves by themselves.
+    curves = ", or allow for curves: add squares and products, or use PUClassifier"
     return (
         f"The features do not predict which rows are {fit.marked} clearly better than chance (p = {p:.2g}; likelihood "
-        f"ratio {fit.gain:.1f} with {free} coefficients). Use other columns, or allow for curves: add squares and "
-        "products, or try SAREM(estimator=…)."
+        f"ratio {fit.gain:.1f} with {free} coefficients). Use other columns"
+        f"{curves if fit.fitted_along is None else ', or label more rows'}."
     )
 
 
@@ -142,8 +144,8 @@ def stray_labels(fit: FitStatistics) -> str | None:
     return (
         "Some labels are on rows that the model considers unlikely to be labelled: "
         f"{fit.low:.0f} where it expects {fit.low_expected:.1f} (score test: z = {fit.stray:.1f}). These labels may be "
-        "wrong, or these positives may differ from the others. Check the labelled rows with the lowest "
-        "predict_proba, and correct the labels or add columns that describe these rows."
+        "wrong, or these positives may differ from the others. Check the labelled rows that are least likely to be "
+        "positive (predict_proba), and correct the labels or add columns that describe these rows."
     )
 
 
@@ -178,7 +180,8 @@ def swapped(fit: FitStatistics) -> str | None:
         "The model may have swapped being positive and being labelled. The labels show only the product of the two "
         "probabilities, and the one that varies more is assumed to be that of being positive, but here they vary about "
         f"equally (standard deviations of the log-odds: {fit.spread:.2f} for positive, {fit.propensity_spread:.2f} for "
-        f"labelled). {_NAME_COLUMNS}, or check which of coef_ and propensity_coef_ describes the class you know."
+        f"labelled). {_NAME_COLUMNS}, or check that the coefficients of being positive (coef_) describe the class you "
+        "know better than those of being labelled (propensity_coef_)."
     )
 
 
@@ -192,7 +195,8 @@ def at_boundary(fit: FitStatistics) -> str | None:
     if fit.never > _MOST:
         return (
             f"Most of the estimated positives are rows that are almost never labelled: {fit.never:.0%} have a "
-            f"propensity below 0.01. Their number is extrapolated, so prior_ is unreliable. {_PENALISE}"
+            "propensity below 0.01. Their number is extrapolated, so the estimated share of positives (prior_) is "
+            f"unreliable. {_PENALISE}"
         )
     if fit.surely <= _MOST or fit.frequency > _NEARLY_ALL:
         return None
@@ -213,7 +217,7 @@ def all_labelled(fit: FitStatistics) -> str | None:
         return None
     return (
         f"{fit.method} found almost no hidden positives: it estimates that {fit.frequency:.1%} of the positives are "
-        "labelled (label_frequency_), which is what Naive simply assumes. Compare with another method, or use fewer "
+        "labelled (label_frequency_). Naive assumes that all of them are. Compare with another method, or use fewer "
         "columns."
     )
 
@@ -223,7 +227,7 @@ def all_positive(fit: FitStatistics) -> str | None:
     if fit.prior <= _NEARLY_ALL:
         return None
     return (
-        f"{fit.method} estimates that almost every row is positive ({fit.prior:.1%}, prior_): the data do not "
+        f"{fit.method} estimates that almost every row is positive: {fit.prior:.1%} (prior_). The data do not "
         "determine how many are. Compare with another method, or use KnownPropensity if the propensities are known."
     )
 
@@ -272,7 +276,7 @@ def starts_disagree(risks: Any, distances: Any, rows: float) -> str | None:
         return None
     return (
         f"The data do not determine the answer: {int((apart > _APART).sum())} of {len(near)} starting points fit the "
-        "labels as well as the best one but give other probabilities of being positive, which differ by up to "
+        "labels as well as the best one but give other probabilities of being positive: they differ by up to "
         f"{apart.max():.2f} on average (starts_). Pass propensity_features, raise ridge, or use fewer columns."
     )
 
@@ -288,8 +292,9 @@ def readings_differ(priors: dict[str, float]) -> str | None:
         return None
     return (
         f"The labels do not determine how many rows are positive: {low:.0%} if all positives are equally likely to be "
-        f"labelled, {high:.0%} if clear positives are labelled more often (diagnosis_.priors). Rely on the ranking of "
-        "the rows more than on prior_ and predict. Pass propensity_features, or compare with SAREM."
+        f"labelled, {high:.0%} if clear positives are labelled more often (diagnosis_.priors). Rely on the order of "
+        "the rows more than on this share (prior_) and on the predicted classes. Pass propensity_features, or compare "
+        "with SAREM."
     )
 
 
@@ -316,8 +321,8 @@ def few_rows(rows: int) -> str | None:
     if rows >= FEW_ROWS:
         return None
     return (
-        f"There are only {rows} rows, so little can be learned from them: curves hardly show, and the estimated share "
-        f"of positives can be far off. Collect more rows, at least {FEW_ROWS}."
+        f"There are only {rows} rows, so little can be learned from them: curved relations hardly show, and the "
+        f"estimated share of positives can be far off. Collect more rows, at least {FEW_ROWS}."
     )
 
 
@@ -327,9 +332,9 @@ def falling_curve(slope: float) -> str | None:
         return None
     return (
         "Labels are rarer where the learners expect them, among rows that they have not seen: the chance of a label "
-        f"falls as the score rises (slope {slope:.2g}), so it was taken to be the same for all rows. The learners have "
-        "learned nothing that holds for other rows. Use other columns or learners, or label more rows. If rows that "
-        "are alike belong together, keep them in one fold (cv)."
+        f"falls as the score rises (slope {slope:.2g}), so it was assumed to be the same for all rows. Nothing that "
+        "the learners found holds for other rows. Use other columns or learners, or label more rows. If some rows "
+        "belong together, such as the visits of a patient, keep them in one fold (cv)."
     )
 
 

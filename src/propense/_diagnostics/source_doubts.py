@@ -12,7 +12,7 @@ def one_source(sources: int) -> str | None:
     if sources > 1:
         return None
     return (
-        "There is only one source of labels, so no row is labelled twice, and how many rows are positive rests on the "
+        "There is only one source of labels, so no row is labelled twice, and the number of positives rests on the "
         "shapes of two logistic curves alone. Pass a column of labels for each source, or use PUClassifier."
     )
 

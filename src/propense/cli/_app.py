@@ -65,7 +65,7 @@ def propense(
         typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Learn which rows are positive, and which positives get labelled, from positive and unlabelled data."""
+    """Estimate which rows of a table are positive when only some of the positives are labelled."""
 
 
 @app.command()

@@ -28,7 +28,7 @@ from propense.errors import InvalidOption
 
 __all__ = ["audit"]
 
-audit = typer.Typer(no_args_is_help=True, help="Have people check some rows, and learn from their verdicts.")
+audit = typer.Typer(no_args_is_help=True, help="Let people check some rows, and estimate from their verdicts.")
 
 
 @audit.command()
@@ -65,6 +65,7 @@ def draw(
     json: Json = False,
 ) -> None:
     """Draw unlabelled rows at random for people to check, and write them with an empty column verdict."""
+    from propense.cli._fit_progress import show_steps
     from propense.tables import draw_audit, write_audit
     from propense.tables.audit_files import COLUMNS
     from propense.tables.files import check_output
@@ -74,18 +75,20 @@ def draw(
     keep_apart([table, model], {"--out": out})
     with standard_output(out, source, format) as path:
         check_output(path, len(source.columns) + len(COLUMNS), size)
-        rows = source.read()
-        drawn = draw_audit(
-            fitted,
-            rows,
-            size,
-            seed=seed,
-            top=top,
-            columns=split_names("--columns", columns, source.columns),
-            model_code=code,
-            where=source.where,
-            decimal=decimal,
-        )
+        with show_steps() as doing:
+            rows = source.read()
+            doing("Scoring the rows, and drawing some of them")
+            drawn = draw_audit(
+                fitted,
+                rows,
+                size,
+                seed=seed,
+                top=top,
+                columns=split_names("--columns", columns, source.columns),
+                model_code=code,
+                where=source.where,
+                decimal=decimal,
+            )
         sign = fitted.decimal_sign(decimal, source.where)
         sign.points(rows, fitted.schema.names)
         numbers = [column.name for column in fitted.schema.columns if column.kind == "number"]
@@ -94,7 +97,7 @@ def draw(
         if json:
             print_json("audit draw", {"rows": drawn.num_rows, "asked": size, "seed": seed, "files": {"out": out}})
         if fitted.id is None:
-            words = "so the column row has the numbers of the rows. Keep the table in this order."
+            words = "so the column row holds row numbers. Do not change the order of the table."
             say(f"Note: The model has no id, {words}")
         if drawn.num_rows < size:
             say(f"Note: Only {drawn.num_rows:,} unlabelled rows were left to draw.")
@@ -125,7 +128,7 @@ def read(
         typer.Option("--negative", help='The verdict on a negative row; "" if an empty cell means negative.'),
     ] = None,
     confidence: Annotated[
-        float, typer.Option("--confidence", help="How often intervals should hold the truth, in per cent.")
+        float, typer.Option("--confidence", help="How often intervals should contain the truth, in per cent.")
     ] = 95.0,
     weights: Annotated[
         str | None,
@@ -142,8 +145,9 @@ def read(
     format: Format = None,
     method: Method = None,
 ) -> None:
-    """Estimate from verdicts how many rows are positive and how good the list is, whatever the model got wrong."""
+    """Estimate from verdicts how many rows are positive and how good the list is, even where the model is wrong."""
     from propense.cli._audit_summary import as_result, corrected_in_words
+    from propense.cli._fit_progress import show_steps
     from propense.model_files import save_corrected
     from propense.tables import correct_model, read_audit
 
@@ -152,25 +156,29 @@ def read(
     fitted, code = _load(model, method)
     source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
     keep_apart([table, model, *files], {"--save": save})
-    found = read_audit(
-        fitted,
-        source.read(),
-        files,
-        positive=positive,
-        negative=negative,
-        confidence=confidence / 100.0,
-        weights=weights,
-        strata=strata,
-        clusters=clusters,
-        model_code=code,
-        where=source.where,
-        decimal=decimal,
-    )
-    say(*said_of(source))
     corrected = None
-    if save is not None:
-        corrected = correct_model(fitted, found)
-        save_corrected(corrected, model, save)
+    with show_steps() as doing:
+        rows = source.read()
+        doing("Scoring the rows, and reading the verdicts")
+        found = read_audit(
+            fitted,
+            rows,
+            files,
+            positive=positive,
+            negative=negative,
+            confidence=confidence / 100.0,
+            weights=weights,
+            strata=strata,
+            clusters=clusters,
+            model_code=code,
+            where=source.where,
+            decimal=decimal,
+        )
+        if save is not None:
+            doing("Correcting the model")
+            corrected = correct_model(fitted, found)
+            save_corrected(corrected, model, save)
+    say(*said_of(source))
     if json:
         print_json("audit read", {**as_result(found), "files": {"save": save}})
         return

@@ -59,8 +59,8 @@ def bounds(
         str | None,
         typer.Option(
             "--correlation",
-            help="Assume a correlation of what no column shows between being positive and being labelled: 0.3 for "
-            "at most 0.3 either way, or a range: 0-0.5.",
+            help="Assume that what no column shows influences both being positive and being labelled, with this "
+            "correlation: 0.3 for at most 0.3 in either direction, or a range: 0-0.5.",
         ),
     ] = None,
     group: Annotated[
@@ -76,7 +76,8 @@ def bounds(
     format: Format = None,
     method: Method = None,
 ) -> None:
-    """Say how many rows of a table are positive under assumptions about the labels alone, with a range."""
+    """Give the range of the number of positive rows that follows from your assumptions about the labels alone."""
+    from propense.cli._fit_progress import show_steps
     from propense.tables import bound_table
 
     if not 50.0 <= confidence < 100.0:
@@ -94,7 +95,10 @@ def bounds(
         find_method(method)
     fitted = load_model(model)
     source = open_table(table, format=format, sheet=sheet, encoding=encoding, expected=fitted.spelling)
-    found = bound_table(fitted, source.read(), group=group, where=source.where, decimal=decimal, **given)
+    with show_steps() as doing:
+        rows = source.read()
+        doing("Computing the range under the assumptions")
+        found = bound_table(fitted, rows, group=group, where=source.where, decimal=decimal, **given)
     say(*said_of(source))
     if json:
         print_json("bounds", _as_result(found))

@@ -13,15 +13,21 @@ __all__ = ["CapacityRows", "CostAlarm", "CostMiss", "check_costs", "describe_cap
 
 CapacityRows = Annotated[
     int | None,
-    typer.Option("--capacity", min=1, help="How many rows you can review: says what to expect, and lists as many."),
+    typer.Option(
+        "--capacity",
+        min=1,
+        help="How many rows you can review. Shows how many positives to expect among them, and lists that many rows.",
+    ),
 ]
 CostMiss = Annotated[
     float | None,
-    typer.Option("--cost-miss", help="What a positive row costs that is not reviewed; needs --cost-alarm."),
+    typer.Option("--cost-miss", help="The cost of a positive row that is not reviewed; needs --cost-alarm."),
 ]
 CostAlarm = Annotated[
     float | None,
-    typer.Option("--cost-alarm", help="What a negative row costs that is reviewed. Finds the cheapest list."),
+    typer.Option(
+        "--cost-alarm", help="The cost of reviewing a negative row. With both costs, the cheapest list is found."
+    ),
 ]
 
 _DEFAULT = 50

@@ -83,7 +83,10 @@ def compare(
     format: Format = None,
     top: Annotated[int, typer.Option("--top", min=1, help="The length of the lists that are compared.")] = 100,
     rows: Annotated[
-        int, typer.Option("--rows", min=1, help="Of more rows than this, so many are drawn at random and compared.")
+        int,
+        typer.Option(
+            "--rows", min=1, help="The most rows to compare on. If the table has more, this many are drawn at random."
+        ),
     ] = 50_000,
     jobs: Annotated[
         int | None,
@@ -96,9 +99,10 @@ def compare(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Fit several methods to a table, and say where they agree on the positives and on the rows to review."""
+    """Fit several methods to a table, and show where they agree on the positives and on the rows to review."""
     from propense.cli._fit_progress import show_progress
     from propense.tables import compare_table
+    from propense.tables.compare import COMPARED
     from propense.tables.configuration import write_toml
 
     source = open_table(table, format=format, sheet=sheet, encoding=encoding, holding=[label])
@@ -134,8 +138,11 @@ def compare(
         duplicates=duplicates,
     )
     with show_progress(_in_words) as progress:
+        read = source.read()
+        if progress is not None:
+            progress("", 0, len(COMPARED if named is None else dict.fromkeys(named)))
         found = compare_table(
-            source.read(),
+            read,
             options,
             methods=named,
             top=top,
@@ -157,7 +164,7 @@ def compare(
 
 
 def _in_words(name: str, done: int, total: int) -> str:
-    return f"{done} of {total} methods are fitted, the last one {name}"
+    return f"Fitting methods: {done} of {total} done" + (f", the last one {name}" if name else "")
 
 
 def _write(found: "Comparison", name: str, figure: Path | None, report: Path | None, toml: str) -> None:

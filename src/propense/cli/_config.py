@@ -41,7 +41,7 @@ Config = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help='A TOML file with options by their names, such as label = "reported". Options of the command line win.',
+        help='A TOML file with options by their names, such as label = "reported". Options on the command line take precedence.',
         is_eager=True,
         callback=_read_config,
     ),
@@ -84,7 +84,9 @@ def _options(path: Path, context: typer.Context) -> Iterator[tuple[str, Any]]:
     except tomllib.TOMLDecodeError as error:
         raise InvalidOption(f'{path} is not TOML: {error}. Write options as label = "reported".') from None
     except (ValueError, RecursionError):
-        raise InvalidOption(f"{path} is not TOML: it has numbers too long, or brackets too deep, to be read.") from None
+        raise InvalidOption(
+            f"{path} is not TOML that can be read: its numbers are too long, or its brackets too deep."
+        ) from None
     mine, group = str(context.command.name), getattr(context.parent, "command", None)
     others = set(getattr(group, "commands", {})) - {mine}
     for key, value in found.items():
@@ -121,7 +123,9 @@ def _converted(value: Any, option: Any, kinds: dict[str, type], path: Path, key:
         try:
             return prior_in_words(value)
         except (TypeError, ValueError, ArithmeticError):
-            raise InvalidOption(f"{path}: {key} = {value!r} is not a share, two, or those of groups.") from None
+            raise InvalidOption(
+                f"{path}: {key} = {value!r} is not a share, a pair of shares, or shares of groups."
+            ) from None
     several = option.multiple or option.nargs != 1
     values = [_one(each, kind, key, path) for each in (value if isinstance(value, list) else [value])]
     if several:

@@ -42,7 +42,7 @@ def list_datasets(json: Json = False) -> None:
         here = "with scikit-learn" if name == "wdbc" else "yes" if is_available(name) else "no"
         table.add_row(name, str(entry.n), str(entry.p), str(entry.positives), here)
     Console().print(table)
-    natural = Table(title="Labels and classes as nature gave them")
+    natural = Table(title="Labels and classes that were observed, not simulated")
     for column in ("name", "task", "rows", "columns", "labelled", "positives", "downloaded"):
         natural.add_column(column, justify="left" if column in ("name", "task", "downloaded") else "right")
     here = "yes" if nhanes_path().is_file() else "no"

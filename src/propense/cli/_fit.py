@@ -133,7 +133,9 @@ def fit(
     top: Annotated[
         int | None,
         typer.Option(
-            "--top", min=1, help="How many rows to list. Default: the capacity, the cheapest number with costs, or 50."
+            "--top",
+            min=1,
+            help="How many rows to list. Default: --capacity; with costs, the cheapest number; otherwise 50.",
         ),
     ] = None,
     capacity: CapacityRows = None,

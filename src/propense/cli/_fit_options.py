@@ -82,8 +82,8 @@ Missing = Annotated[
     list[str] | None,
     typer.Option(
         "--missing",
-        help="Words that mean a missing cell: unknown,-99. May be repeated. They join the usual ones: NA, N/A, "
-        "#N/A, NaN, null, None, <NA>, -, --, a point, a question mark.",
+        help="Words that mean a missing cell: unknown,-99. May be repeated. They are added to the usual ones: NA, "
+        "N/A, #N/A, NaN, null, None, <NA>, -, --, a point, a question mark.",
     ),
 ]
 MissingWords = Annotated[

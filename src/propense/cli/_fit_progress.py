@@ -8,7 +8,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from propense.cli._console import Console
 from propense.cli._printing import harmless
 
-__all__ = ["fit_in_words", "show_progress"]
+__all__ = ["fit_in_words", "show_progress", "show_steps"]
 
 
 def fit_in_words(what: str, done: int, total: int) -> str:
@@ -27,3 +27,10 @@ def show_progress(in_words: Callable[[str, int, int], str]) -> Iterator[Callable
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("Reading the table")
         yield lambda what, done, total: bar.update(task, description=harmless(in_words(what, done, total)))
+
+
+@contextmanager
+def show_steps() -> Iterator[Callable[[str], None]]:
+    """Say in one line what is being done, first that the table is read; nothing if this is not a terminal."""
+    with show_progress(lambda what, done, total: what) as progress:
+        yield lambda what: None if progress is None else progress(what, 0, 0)

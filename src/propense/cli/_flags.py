@@ -15,11 +15,27 @@ _QUOTED_CALL_OR_ARGUMENT = re.compile(
     r"(?P<value>False\b|\[(?P<items>(?:'[^']*'|\"[^\"]*\")(?:, (?:'[^']*'|\"[^\"]*\"))*)\]|(?=['\"\w(\[-]))?"
 )
 _ITEM = re.compile(r"'[^']*'|\"[^\"]*\"")
+# Fitted attributes in brackets, such as (prior_), say nothing to readers who write no Python.
+_ATTRIBUTE = re.compile(r" \((?:[a-z]\w*_(?:\.\w+)?|predict_proba|cv)\)")
+_METHODS = {"PUClassifier": "pu", "SAREM": "sar-em"}
+_METHOD = re.compile(rf"\b([Uu]se|with) ({'|'.join(_METHODS)})(?![\w(]|\.\w)")
+_COLUMNS = re.compile(r"\b([Pp]ass|as) (propensity|class)_features(?![\w=])")
+_PARAMETER = re.compile(
+    r"\b(?:[Rr]aise|[Tt]ry|penalty) [^.:]*\b(?:max_iter|tol|\w*ridge|\w+_penalty|alpha|spy_quantile)\b"
+)
 
 
 def with_flags(message: str) -> str:
-    """The message with ``drop=['x', 'y']`` written ``--drop 'x' --drop 'y'``, and ``prior=`` written ``--prior``."""
-    return _QUOTED_CALL_OR_ARGUMENT.sub(_flag, message)
+    """The message as the command line says it.
+
+    ``drop=['x', 'y']`` is written ``--drop 'x' --drop 'y'``, and ``prior=`` is written ``--prior``. Classes become names
+    of methods, fitted attributes are left out, and a sentence says how parameters of a method are set.
+    """
+    words = _QUOTED_CALL_OR_ARGUMENT.sub(_flag, message)
+    words = _METHOD.sub(lambda match: f"{match[1]} the method {_METHODS[match[2]]}", _ATTRIBUTE.sub("", words))
+    words = _COLUMNS.sub(r"\1 --\2-features", words)
+    how = " Parameters of the method are set with --set, such as --set ridge=10."
+    return words + how if _PARAMETER.search(words) else words
 
 
 def _flag(match: re.Match[str]) -> str:

@@ -131,7 +131,7 @@ class TableFile:
                 )
             batches.append(batch)
         if not sum(batch.num_rows for batch in batches):
-            raise InvalidTable(f"{self.where} has no rows.")
+            raise InvalidTable(f"{self.where} has no rows. Check that it is the right file, and that it was saved.")
         with self._naming_the_file():
             return self._arrow.Table.from_batches(batches).combine_chunks()
 
@@ -275,7 +275,9 @@ def check_exists(path: Path, kind: str) -> None:
     """Raise an error if there is no such file or folder, or it cannot be seen."""
     try:
         if not path.exists():
-            raise InvalidTable(f"{path}: there is no such {kind}.")
+            raise InvalidTable(
+                f"{path}: there is no such {kind}. Check its name, and the folder you are in: {Path.cwd()}"
+            )
     except OSError as error:
         raise InvalidTable(f"{path} cannot be opened: {error.strerror}. Check its name and permissions.") from None
 

@@ -75,7 +75,7 @@ class TableFolder:
         self.pieces = [piece for file in files for piece in _pieces(file)]
         self.rows = sum(piece.rows for piece in self.pieces)
         if not self.rows:
-            raise InvalidTable(f"{self.path} has no rows.")
+            raise InvalidTable(f"{self.path} has no rows. Check that it is the right folder or file.")
 
     def read(self) -> Any:
         """The whole table in memory."""

@@ -168,7 +168,7 @@ def score_file(
             if progress:
                 progress(rows)
         if not rows:
-            raise InvalidTable(f"{source.where} has no rows.")
+            raise InvalidTable(f"{source.where} has no rows. Check that it is the right file, and that it was saved.")
         if best is not None:
             output.write(_with_reasons(model, best.rows, sign, source.where))
             sums, used_listed = _add_up(best.facts), int(best.facts[:, _USED].sum())

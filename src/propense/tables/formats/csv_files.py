@@ -74,7 +74,9 @@ class CsvReader:
                 break
         text = "".join(first)
         if not text.strip():
-            raise InvalidTable(f"{self._where} is empty: the first line must contain the column names.")
+            raise InvalidTable(
+                f"{self._where} is empty: the first line must contain the column names. Check that it is the right file."
+            )
         bare = re.sub('"[^"]*"', "", text)
         self.separator = max(_SEPARATORS, key=bare.count)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.separator)
