@@ -5,7 +5,7 @@ weights that predict the labels best, held close to equal ones where rows are fe
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -29,6 +29,8 @@ from propense._steps.learner_weights import area, choose, combine, is_refuted
 from propense._steps.learners import Learner
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
+from propense._steps.small_trees import TreePredictor
+from propense._watch import Watch
 from propense.errors import InvalidOption
 
 __all__ = ["LabelScore", "Member", "ScoredRows", "fit_label_score"]
@@ -151,8 +153,12 @@ def fit_label_score(
     seed: int,
     pair: PairSettings | None,
     progress: Callable[[int, int], None] | None = None,
+    watch: Watch | None = None,
+    part: str = "labels",
 ) -> ScoredRows:
     """Fit every learner fold by fold; `progress` is called after each fit with the number done, and of all.
+
+    `watch` keeps each of them whose numbers are few, under names that begin with `part`.
 
     With `pair`, a linear pair of y and e is fitted too. If the labels clearly show an e of its own and the pair
     predicts them as well as the learners do, or e's columns were named, its y joins the learners: they cannot tell y
@@ -165,14 +171,18 @@ def fit_label_score(
         preparation = Preparation.fit(levels if columns is None else levels[columns], chosen, sample.weights)
     plain, prepared = _both(design, columns, preparation)
     held = _hold_out(sample, learners, cv, seed)
-    members = _fit_members(sample, learners, plain, prepared, held, n_jobs, progress)
+    watch = watch or Watch()
+    members = _fit_members(sample, learners, plain, prepared, held, n_jobs, progress, watch, part)
     evidence, alignment, labels = 0.0, 0.0, None
     own = None if pair is None else _pair_sample(sample, prepared, preparation)
     if pair is not None and own is not None:
-        curve = fit_pair_curve(own, pair)
+        watch.stage("linear pair")
+        curve = fit_pair_curve(own, pair, watch, f"{part}, pair")
         evidence, alignment = curve.evidence, curve.alignment(own)
         if curve.is_strong or sample.propensity_columns is not None:
-            pairs = [_fit_pair(own, pair, curve, mask) for mask in held]
+            pairs = [
+                _fit_pair(own, pair, curve, mask, watch, f"{part}, pair, fold {fold}") for fold, mask in enumerate(held)
+            ]
             both = [Member(PAIR, False, each) for each in zip(*pairs, strict=True)]
             members.append(both[0])
             labels = label_log_odds(*(_out_of_fold(each, plain, prepared, held) for each in both))
@@ -208,24 +218,52 @@ def _fit_members(
     held: list[Any],
     n_jobs: int | None,
     progress: Callable[[int, int], None] | None,
+    watch: Watch,
+    part: str,
 ) -> list[Member]:
     """Every learner fitted to the rows outside of each fold."""
-    jobs = [(learner, mask) for learner in learners if learner.booster is None for mask in held]
+    # Of each learner, the folds that a stopped fit has finished.
+    finished = {learner.name: _finished(watch, f"{part}, {learner.name}", len(held)) for learner in learners}
+    jobs = [
+        (learner, mask)
+        for learner in learners
+        if learner.booster is None
+        for mask in held[len(finished[learner.name]) :]
+    ]
     fitted = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
         delayed(_fit_one)(learner, sample, plain if learner.plain else prepared, mask) for learner, mask in jobs
     )
     members: list[Member] = []
     for learner in learners:
-        found: list[Predictor] = []
-        own = islice(fitted, len(held))
-        if learner.booster is not None:
-            own = learner.booster.fit(plain, sample.labelled, sample.weights, held)
+        found = finished[learner.name]
+        watch.stage(f"learning the labels: {learner.name}")
+        own: Iterator[Predictor] = islice(fitted, len(held) - len(found))
+        if learner.booster is not None and len(found) < len(held):
+            own = learner.booster.fit(plain, sample.labelled, sample.weights, held[len(found) :])
         for each in own:
+            if (numbers := _numbers(each)) is not None:
+                watch.keep(f"{part}, {learner.name}, fold {len(found)}", **numbers)
             found.append(each)
             if progress is not None:
                 progress(len(members) * len(held) + len(found), len(learners) * len(held))
         members.append(Member(learner.name, learner.plain, tuple(found)))
     return members
+
+
+def _finished(watch: Watch, part: str, folds: int) -> list[Predictor]:
+    """The predictors of the first folds that were kept."""
+    found: list[Predictor] = []
+    while len(found) < folds and (kept := watch.get(f"{part}, fold {len(found)}")) is not None:
+        if "coef" in kept:
+            found.append(LogisticPredictor(kept["coef"]))
+        else:
+            found.append(TreePredictor(float(kept["start"]), kept["features"], kept["thresholds"], kept["values"]))
+    return found
+
+
+def _numbers(predictor: Predictor) -> dict[str, Any] | None:
+    """The few numbers that make a predictor; None for a classifier."""
+    return vars(predictor) if isinstance(predictor, LogisticPredictor | TreePredictor) else None
 
 
 def _both(design: Design, columns: Index | None, preparation: Preparation | None) -> tuple[Design, Design]:
@@ -291,12 +329,21 @@ def _pair_sample(sample: Sample, prepared: Design, preparation: Preparation | No
 
 
 def _fit_pair(
-    sample: Sample, settings: PairSettings, curve: PairCurve, held: NDArray[np.bool_] | None
+    sample: Sample,
+    settings: PairSettings,
+    curve: PairCurve,
+    held: NDArray[np.bool_] | None,
+    watch: Watch,
+    part: str,
 ) -> tuple[Predictor, Predictor]:
     """y and e of the pair that is fitted to the rows that are not held out, from the fit to all rows."""
     beta, gamma = curve.beta, curve.gamma
     if held is not None:
-        beta, gamma, _ = refit_pair(sample.subset(~held), settings, curve)
+        if (kept := watch.get(part)) is not None:
+            beta, gamma = kept["beta"], kept["gamma"]
+        else:
+            beta, gamma, _ = refit_pair(sample.subset(~held), settings, curve)
+            watch.keep(part, beta=beta, gamma=gamma)
     return LogisticPredictor(beta), LogisticPredictor(gamma)
 
 

@@ -23,6 +23,7 @@ from propense._steps.pair_curve import (
     refit_pair,
 )
 from propense._steps.predictors import Model
+from propense._watch import Watch
 
 __all__ = ["fit_linear_class", "fit_linear_pair"]
 
@@ -33,9 +34,12 @@ def fit_linear_pair(
     share: float | None,
     halves: NDArray[np.bool_] | None,
     of_halves: PairSettings,
+    watch: Watch,
 ) -> Model:
     """The pair with a given share of the steepness, or its own; `halves` marks one of two halves to compare, if any."""
-    curve = fit_pair_curve(sample, settings)
+    watch.stage("linear pair")
+    curve = fit_pair_curve(sample, settings, watch)
+    watch.stage("diagnosis")
     share = _share(sample, curve) if share is None else float(share)
     stability = math.nan if halves is None else _stability(sample, of_halves, curve, share, halves)
     found = _diagnose(sample, curve, share, stability)

@@ -16,6 +16,7 @@ from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import Solution, newton, newton_bfgs
 from propense._steps.known_negatives import minimise
 from propense._steps.predictors import LogisticPredictor, ProductPredictor
+from propense._watch import Watch
 
 __all__ = ["PairCurve", "PairSettings", "climb_share", "fit_pair_curve", "pair_predictors", "refit_pair"]
 
@@ -89,20 +90,26 @@ class PairCurve:
         return sample.mean(a * b) / math.sqrt(variances[0] * variances[1])
 
 
-def fit_pair_curve(sample: Sample, settings: PairSettings) -> PairCurve:
-    """The curve of the labels with e constant, then with e free from there."""
+def fit_pair_curve(sample: Sample, settings: PairSettings, watch: Watch | None = None, part: str = "pair") -> PairCurve:
+    """The curve of the labels with e constant, then with e free from there; both are kept under the name `part`."""
+    watch = watch or Watch()
     columns, p = sample.propensity_columns, sample.design.shape[1]
     scales = column_scales(sample.design, sample.weights)
     risk = _pair_risk(sample, settings, scales, _NONE)
-    constant, log_unknown = minimise(sample, risk, _start(sample, settings, scales[1]), settings.solve)
+
+    def flatten() -> tuple[Solution, float]:
+        return minimise(sample, risk, _start(sample, settings, scales[1]), settings.solve)
+
+    constant, log_unknown = watch.solution(f"{part}, e constant", flatten)
     flat = risk.split(constant.coef)
     if columns is not None and not len(columns):
         return PairCurve(constant, constant, flat, *flat, 0, log_unknown, sample.total_weight)
-    risk = _pair_risk(sample, settings, scales, columns)
-    free, log_unknown = minimise(sample, risk, risk.join(*flat), settings.solve)
+    whole = _pair_risk(sample, settings, scales, columns)
+    search = partial(minimise, sample, whole, whole.join(*flat), settings.solve)
+    free, log_unknown = watch.solution(f"{part}, e free", search)
     own = p if sample.class_columns is None else 1 + len(sample.class_columns)
     slopes = len(free.coef) - own - 1
-    return PairCurve(constant, free, flat, *risk.split(free.coef), slopes, log_unknown, sample.total_weight)
+    return PairCurve(constant, free, flat, *whole.split(free.coef), slopes, log_unknown, sample.total_weight)
 
 
 def refit_pair(sample: Sample, settings: PairSettings, curve: PairCurve) -> tuple[Vector, Vector, float]:

@@ -173,21 +173,31 @@ class JointMLE(BasePUClassifier):
         risk = self._risk(sample)
         search = SOLVERS[self.solver] if self.radius is None else partial(projected, radius=self.radius)
         solve = partial(search, tol=self.tol, max_iter=self.max_iter)
-        found = [minimise(sample, risk, risk.join(*start), solve) for start in self._starts(sample)]
+        watch = self._watch
+        watch.stage("starts")
+        if (kept := watch.get("starts")) is None:
+            starts = [risk.join(*start) for start in self._starts(sample)]
+            watch.keep("starts", starts=starts)
+        else:
+            starts = list(kept["starts"])
+        found = []
+        for number, start in enumerate(starts, 1):
+            watch.stage(f"start {number} of {len(starts)}")
+            found.append(watch.solution(f"start {number}", partial(minimise, sample, risk, start, solve)))
         found.sort(key=lambda each: each[0].value)
         solutions = [solution for solution, _ in found]
         pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]
-        starts = _summary(sample, solutions, pairs)
+        summary = _summary(sample, solutions, pairs)
         beta, gamma, _ = pairs[0]
         return Model(
             LogisticPredictor(beta),
             LogisticPredictor(gamma),
             n_iter=max(solutions[0].n_iter, 1),
             converged=solutions[0].converged,
-            risk_path=starts["risk"][::-1].tolist(),
-            doubts=doubt_of(starts_disagree, starts["risk"], starts["distance"], effective_rows(sample)),
+            risk_path=summary["risk"][::-1].tolist(),
+            doubts=doubt_of(starts_disagree, summary["risk"], summary["distance"], effective_rows(sample)),
             log_unknown=found[0][1],
-            kept={"starts_": starts},
+            kept={"starts_": summary},
         )
 
     def _fit_complete(self, sample: Sample) -> Model:

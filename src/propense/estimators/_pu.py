@@ -287,15 +287,20 @@ class PUClassifier(BasePUClassifier):
 
     def _fit_scores(self, sample: Sample) -> Model:
         """Label scores from every learner, then y and e along them."""
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        watch, kept = self._watch, self._watch.get("seed")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1) if kept is None else kept["seed"])
+        watch.keep("seed", seed=seed)
         sample = learnable(sample, self.cv)
         auto = isinstance(self.learners, str)
         learners = auto_learners(sample, seed) if auto else given_learners(self.learners)
         # If both kinds of columns were named, a pair has nothing to add.
         both = self.class_features is not None and self.propensity_features is not None
         pair = None if sample.is_complete or both else self._settings(sample)
-        score = partial(fit_label_score, cv=self.cv, n_jobs=self.n_jobs, seed=seed, progress=self._progress)
+        score = partial(
+            fit_label_score, cv=self.cv, n_jobs=self.n_jobs, seed=seed, progress=self._progress, watch=watch
+        )
         scored = score(sample, learners, pair=pair)
+        watch.stage("y and e along the label scores")
         settings, columns = self._settings(sample), sample.propensity_columns
         if sample.is_complete:
             model = fit_class_along(sample, scored)
@@ -319,7 +324,7 @@ class PUClassifier(BasePUClassifier):
         if not len(columns) or (sample.class_columns is not None and len(columns) == len(sample.class_columns)):
             return []
         rest = replace(sample, class_columns=columns)
-        return [score(rest, auto_learners(rest, seed), pair=None)]
+        return [score(rest, auto_learners(rest, seed), pair=None, part="labels from other columns")]
 
     def _with_range(self, sample: Sample, found: ReadModel) -> Model:
         """The model with the ranges of P(Y=1) and of h; each reading moved to the share of positives that is known."""
@@ -361,7 +366,7 @@ class PUClassifier(BasePUClassifier):
         if self._begin is None:
             halves = check_random_state(self.random_state).random_sample(sample.design.shape[0]) < 0.5
         settings, of_halves = self._settings(sample), self._settings(sample, _HALVES_TOL)
-        return self._with_prior(sample, fit_linear_pair(sample, settings, self.share, halves, of_halves))
+        return self._with_prior(sample, fit_linear_pair(sample, settings, self.share, halves, of_halves, self._watch))
 
     def _asked(self) -> tuple[str, ...]:
         # A share makes y and e alike by design.

@@ -311,7 +311,11 @@ def prepare_method(options: FitOptions, prepared: PreparedTable) -> tuple[BasePU
 
 
 def fit_collecting_warnings(
-    estimator: BasePUClassifier, features: Any, labelled: Any, progress: Callable[[int, int], None] | None = None
+    estimator: BasePUClassifier,
+    features: Any,
+    labelled: Any,
+    progress: Callable[[int, int], None] | None = None,
+    watch: Watch | None = None,
 ) -> list[str]:
     """Fit, and return the warnings other than those of `doubts_`, which the estimator keeps."""
     with warnings.catch_warnings(record=True) as caught:
@@ -319,7 +323,8 @@ def fit_collecting_warnings(
         warnings.simplefilter("ignore", DoubtfulFit)
         estimator._progress = progress
         try:
-            estimator.fit(features, labelled)
+            with (watch or Watch()).observing(estimator):
+                estimator.fit(features, labelled)
         finally:
             del estimator._progress
     return [str(warning.message) for warning in caught]

@@ -23,6 +23,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
 from propense._designs.threads import one_thread
+from propense._passes import begin_pass
 
 __all__ = ["Blocks", "hold", "layer", "same"]
 
@@ -120,7 +121,9 @@ class Blocks:
         each: Sequence[Any] | None = None,
         fan: int = _JOINED,
     ) -> Delayed:
-        """The results of `tasks`, joined a few at a time."""
+        """The results of `tasks`, joined a few at a time. Over features, this is a pass."""
+        if self._array.ndim == 2:
+            begin_pass()
         tasks = self.tasks(function, *rows, each=each)
         keys = list(tasks)
         name, level = keys[0][0], 0

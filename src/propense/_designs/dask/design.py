@@ -17,6 +17,7 @@ from propense._designs.dask.neighbours import nearest
 from propense._designs.host import HostRows
 from propense._maths.arrays import Index, Matrix, Rows, Vector
 from propense._maths.formulas import Formula
+from propense._passes import begin_pass
 
 __all__ = ["DaskDesign", "rows_of"]
 
@@ -52,6 +53,7 @@ class DaskDesign:
         return some
 
     def matvec(self, coef: Vector) -> Rows:
+        begin_pass()
         # Through the blocks' own keys, so that predictions computed together read X once.
         name = f"propense-matvec-{tokenize(self._features.name, self._columns, coef)}"
         function = partial(_call, "matvec", self._columns, argument=coef)
