@@ -9,14 +9,25 @@ Run as ``python benchmarks/drift.py [--trials 1000]``.
 """
 
 import argparse
+import os
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from propense.tables import Schema
 from propense.tables.drift import DriftWatch, summarise_columns
 from propense.tables.schema import Column
 
+# Rows of fit, rows to score, columns, and what the first column is moved by.
+SETTINGS = (
+    *((fitted, scored, 15, 0.0) for fitted in (200, 2000) for scored in (20, 200, 2000)),
+    (2000, 200, 100, 0.0),
+    (100, 20, 15, 0.0),
+    *((2000, scored, 15, shift) for scored in (20, 200, 2000) for shift in (0.25, 0.5, 1.0)),
+    (200, 200, 15, 1.0),
+    (2000, 200, 100, 1.0),
+)
 KINDS = ("normal", "skewed", "count", "category", "truth")
 
 
@@ -51,11 +62,10 @@ def draw(rng: np.random.Generator, rows: int, width: int) -> NDArray[np.float64]
     return out
 
 
-def spoken(
-    rng: np.random.Generator, fitted: int, scored: int, width: int, shift: float, trials: int
-) -> tuple[float, float]:
+def spoken(fitted: int, scored: int, width: int, shift: float, trials: int) -> tuple[float, float]:
     """The share of tables with a word on any column, and on the first, which is moved by `shift` deviations."""
     schema, any_column, first = columns_of(width), 0, 0
+    rng = np.random.default_rng([fitted, scored, width])
     for _ in range(trials):
         watch = DriftWatch(schema, summarise_columns(schema, draw(rng, fitted, width)))
         rows = draw(rng, scored, width)
@@ -71,18 +81,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=1000)
     trials = parser.parse_args().trials
-    rng = np.random.default_rng(0)
     print("| rows of fit | rows to score | columns | moved by (sd) | a word on any column | on the one that moved |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for fitted, scored, width, shift in (
-        *((fitted, scored, 15, 0.0) for fitted in (200, 2000) for scored in (20, 200, 2000)),
-        (2000, 200, 100, 0.0),
-        (100, 20, 15, 0.0),
-        *((2000, scored, 15, shift) for scored in (20, 200, 2000) for shift in (0.25, 0.5, 1.0)),
-        (200, 200, 15, 1.0),
-        (2000, 200, 100, 1.0),
-    ):
-        anywhere, there = spoken(rng, fitted, scored, width, shift, trials)
+    found = Parallel(os.cpu_count())(delayed(spoken)(*setting, trials) for setting in SETTINGS)
+    for (fitted, scored, width, shift), (anywhere, there) in zip(SETTINGS, found, strict=True):
         moved = f"{there:.1%}" if shift else ""
         print(f"| {fitted:,} | {scored:,} | {width} | {shift:g} | {anywhere:.1%} | {moved} |")
 

@@ -9,6 +9,7 @@ Run as ``python benchmarks/excess_risk.py [--repeats 10] [--out docs/benchmarks]
 
 import argparse
 import csv
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def main() -> None:
     """Print the table, and write it and the plot."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "benchmarks")
     options = parser.parse_args()
     points = []

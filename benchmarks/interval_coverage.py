@@ -6,6 +6,7 @@ Run: ``python benchmarks/interval_coverage.py [--only NAME …] [--sets 300] [--
 """
 
 import argparse
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--sets", type=int, default=300)
     parser.add_argument("--resamples", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     asked = parser.parse_args()
     print("| truth | method | n | by | sets | prevalence | label frequency | y(x) | e(x) | h(x) | width | failed |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")

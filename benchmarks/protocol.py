@@ -8,6 +8,7 @@ Run as ``python benchmarks/protocol.py [--draws 10] [--jobs 2]``.
 """
 
 import argparse
+import os
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -58,7 +59,7 @@ def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     print("| method | data | labels | published | ours | ours − published | sd between draws |")
     print("| --- | --- | --- | --- | --- | --- | --- |")

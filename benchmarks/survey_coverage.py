@@ -7,6 +7,7 @@ Run: ``python benchmarks/survey_coverage.py [--sets 100] [--resamples 100] [--jo
 """
 
 import argparse
+import os
 import warnings
 from typing import Any
 
@@ -62,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=100)
     parser.add_argument("--resamples", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     asked = parser.parse_args()
     population = draw(np.random.default_rng(10**6), 50_000, 2)
     truth = float(np.average(population["posterior"], weights=population["weights"]))
