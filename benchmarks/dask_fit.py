@@ -1,13 +1,17 @@
 """JERM on a folder of Parquet files larger than the memory of its cluster, against reading the files once.
 
-Two worker processes of one thread and 1.5 GB each. Printed are the time to read the data once (the sum of every block,
-the minimum for any pass), the time of the fit, its number of passes over the data, and its time as a multiple of that
-many readings; then the bytes sent to the client and the peak memory of a worker. If the data fit in this process, the
-coefficients are compared with those of NumPy, otherwise with the true direction. About an eighth of the rows are
-labelled, and spies are searched for 2 000 of them.
+Two worker processes (``--workers``) of one thread and 1.5 GB each. Printed are the time to read the data once (the sum
+of every block, the minimum for any pass), the progress of the fit, its time, its number of passes over the data, and
+its time as a multiple of that many readings; then the bytes sent to the client and the peak memory of a worker. If the
+data fit in this process, the coefficients are compared with those of NumPy, otherwise with the true direction. About an
+eighth of the rows are labelled, and spies are searched for 2 000 of them.
 
-Run: ``python benchmarks/dask_fit.py --folder DIR`` (4 GB of files, written first and reused; a quarter of an hour
-on 2 cores), or with ``--rows 200000 --columns 20 --pieces 10`` for a quick look.
+The finished parts of the fit are kept in a checkpoint next to the data (``--checkpoint``). If the run is stopped, the
+same command goes on from there. Passes and seconds of the fit then include those before the stop, up to the last part
+that was kept; bytes and memory are those of the last run alone.
+
+Run: ``python benchmarks/dask_fit.py --folder DIR`` (4 GB of files, written first and reused; a quarter of an hour for
+each round on 2 cores), or with ``--rows 200000 --columns 20 --pieces 10`` for a quick look.
 """
 
 import argparse
@@ -27,10 +31,10 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 from propense import JERM
-from propense._designs.dask.blocks import Blocks
-from propense._designs.dask.design import DaskDesign
+from propense.estimators import fit_resumable
 
 _IN_MEMORY = 1 << 30
+_PRINT_EVERY = 10.0
 
 
 def write(folder: Path, rows: int, columns: int, pieces: int, labelled: int) -> None:
@@ -52,25 +56,36 @@ def write(folder: Path, rows: int, columns: int, pieces: int, labelled: int) -> 
     part.rename(folder)
 
 
-def count_passes(client: Client) -> Counter[str]:
-    """Count from now on the passes over X and the bytes sent to the client."""
+class Progress:
+    """What a fit calls as it proceeds: the passes and seconds so far, printed when a stage begins and now and then."""
+
+    def __init__(self) -> None:
+        self.passes, self._stage, self._printed = 0, "", 0.0
+        self._seconds, self._at = 0.0, time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds until now, with those before a stop."""
+        return self._seconds + time.perf_counter() - self._at
+
+    def __call__(self, stage: str, passes: int, seconds: float) -> None:
+        """Take note, and print."""
+        self.passes, self._seconds, self._at = passes, seconds, time.perf_counter()
+        if stage != self._stage or self._at > self._printed + _PRINT_EVERY:
+            self._stage, self._printed = stage, self._at
+            print(f"{stage or 'reading'}: {passes} passes, {seconds:.1f} s", flush=True)
+
+
+def count_bytes(client: Client) -> Counter[str]:
+    """Count from now on the bytes sent to the client."""
     counts: Counter[str] = Counter()
-    join, matvec, gather = Blocks.join, DaskDesign.matvec, client.gather
-
-    def counted_join(self: Blocks, *args: Any, **kwargs: Any) -> Any:
-        counts["passes"] += self._array.ndim == 2
-        return join(self, *args, **kwargs)
-
-    def counted_matvec(self: DaskDesign, coef: Any) -> Any:
-        counts["passes"] += 1
-        return matvec(self, coef)
+    gather = client.gather
 
     def counted_gather(*args: Any, **kwargs: Any) -> Any:
         out = gather(*args, **kwargs)
         counts["bytes"] += len(pickle.dumps(out))
         return out
 
-    Blocks.join, DaskDesign.matvec = counted_join, counted_matvec  # type: ignore[method-assign]
     client.gather = counted_gather
     return counts
 
@@ -114,22 +129,29 @@ def main() -> None:
     parser.add_argument("--labelled", type=int, default=5_000_000)
     parser.add_argument("--spy-sample", type=int, default=2000)
     parser.add_argument("--max-iter", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--checkpoint", type=Path, help="the file of an unfinished fit; next to the data by default")
     a = parser.parse_args()
     folder = a.folder / f"{a.rows}x{a.columns}-{a.pieces}-{a.labelled}"
     write(folder, a.rows, a.columns, a.pieces, a.labelled)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="1.5GB", dashboard_address=":0") as cluster,
+        LocalCluster(
+            n_workers=a.workers, threads_per_worker=1, memory_limit="1.5GB", dashboard_address=":0"
+        ) as cluster,
         Client(cluster) as client,
     ):
         table = dd.read_parquet(folder)
         X, label = table.drop(columns="label"), table["label"]
         once = float(np.median([read_once(X, number) for number in range(3)]))
         print(f"read once {once:.2f} s", flush=True)
-        counts = count_passes(client)
-        begun = time.perf_counter()
-        model = JERM(max_iter=a.max_iter, spy_sample=a.spy_sample, random_state=0).fit(X, label)
-        wall = time.perf_counter() - begun
-        passes, size = counts["passes"], a.rows * a.columns * 4
+        counts, progress = count_bytes(client), Progress()
+        checkpoint = a.checkpoint or folder.with_suffix(".checkpoint")
+        if checkpoint.exists():
+            print(f"goes on from {checkpoint}", flush=True)
+        model = JERM(max_iter=a.max_iter, spy_sample=a.spy_sample, random_state=0)
+        fit_resumable(model, X, label, checkpoint, progress=progress)
+        wall = progress.seconds
+        passes, size = progress.passes, a.rows * a.columns * 4
         print(
             f"{a.rows} × {a.columns} float32, {size / 1e9:.2f} GB in {a.pieces} files, {label.sum().compute()} labelled"
         )

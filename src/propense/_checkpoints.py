@@ -1,6 +1,9 @@
-"""The file of an unfinished fit: the parts that it has finished, and whose they are. No code, as in model files."""
+"""The file of an unfinished fit: the parts that it has finished, and whose they are. Arrays only, no code."""
 
+import json
 import os
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,22 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense.errors import CheckpointError, ModelFileError
+from propense.errors import CheckpointError
 
-__all__ = ["FILES", "Checkpoint", "Part"]
-
-# The fact that holds a digest of files.
-FILES = "files"
+__all__ = ["Checkpoint", "Part"]
 
 Part = dict[str, NDArray[Any]]
 
+_FACTS, _SO_FAR = "facts", "so far"
 _WAY_OUT = "Delete it to start from the beginning, or name another file"
 # Sums of the same rows in other blocks differ by rounding.
 _ROUNDING = 1e-9
 
 
 class Checkpoint:
-    """The finished parts of one fit, in a file that is replaced whole after each of them.
+    """The finished parts of one fit, in a file (NumPy's .npz) that is replaced whole after each of them.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Checkpoint:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._facts: dict[str, str] | None = None
+        self._facts: dict[str, str] = {}
         self._parts: dict[str, Part] = {}
         # Of a process that was killed while it wrote.
         self._partial = path.with_name(f"{path.name}.partial")
@@ -41,26 +42,26 @@ class Checkpoint:
             self._facts, self._parts = _read(path)
 
     @property
-    def is_new(self) -> bool:
-        """Whether there was no file."""
-        return self._facts is None
+    def so_far(self) -> tuple[int, float]:
+        """The passes and the seconds until the last part."""
+        found = self._parts.get(_SO_FAR)
+        return (0, 0.0) if found is None else (int(found["passes"]), float(found["seconds"]))
 
     def claim(self, facts: Mapping[str, str]) -> None:
         """Refuse the file if it belongs to another fit; `facts` are what makes a fit this one."""
-        if self._facts is None:
-            self._facts = dict(facts)
-            return
         for name, now in facts.items():
             before = self._facts.setdefault(name, now)
             if before != now:
-                what = f"{name} was {_short(before)} and is {_short(now)} now" if name != FILES else "the files changed"
-                raise CheckpointError(f"{self.path} belongs to another fit: {what}. {_WAY_OUT}.")
+                raise CheckpointError(
+                    f"{self.path} belongs to another fit: {name} was {_short(before)} and is {_short(now)} now. "
+                    f"{_WAY_OUT}."
+                )
 
-    def claim_sums(self, name: str, sums: NDArray[np.float64]) -> None:
+    def claim_sums(self, sums: NDArray[np.float64], so_far: tuple[int, float]) -> None:
         """Refuse the file if its sums over the rows are not these, up to rounding."""
-        found = self.get(name)
+        found = self.get("data")
         if found is None:
-            self.keep({name: {"sums": sums}})
+            self.keep("data", {"sums": sums}, so_far)
         elif found["sums"].shape != sums.shape or not np.allclose(found["sums"], sums, _ROUNDING, _ROUNDING):
             raise CheckpointError(
                 f"{self.path} belongs to another fit: the columns or the labels have other sums. {_WAY_OUT}."
@@ -70,18 +71,14 @@ class Checkpoint:
         """A part, if it was kept."""
         return self._parts.get(name)
 
-    def keep(self, parts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Keep parts, in place of those of the same names, and write the file."""
-        from propense.model_files.container import to_bytes
-
-        for name, values in parts.items():
-            self._parts[name] = {key: _plain(value) for key, value in values.items()}
-        arrays = [array for part in self._parts.values() for array in part.values()]
-        outline = {name: list(part) for name, part in self._parts.items()}
-        header = {"checkpoint": self._facts or {}, "parts": outline}
+    def keep(self, part: str, values: Mapping[str, Any], so_far: tuple[int, float]) -> None:
+        """Keep a part, in place of one of the same name, and write the file."""
+        self._parts[part] = {key: np.array(value) for key, value in values.items()}
+        self._parts[_SO_FAR] = {"passes": np.array(so_far[0]), "seconds": np.array(so_far[1])}
+        arrays = {f"{name}/{key}": array for name, part in self._parts.items() for key, array in part.items()}
         try:
             with self._partial.open("wb") as file:
-                file.write(to_bytes(header, arrays))
+                np.savez(file, **{_FACTS: np.array(json.dumps(self._facts))}, **arrays)
                 file.flush()
                 os.fsync(file.fileno())
             self._partial.replace(self.path)
@@ -102,28 +99,21 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-def _plain(value: Any) -> NDArray[Any]:
-    array = np.array(value)
-    # Row numbers are of the machine's own integers.
-    return array.astype(np.int64) if array.dtype.kind in "iu" and array.dtype != np.uint8 else array
-
-
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Part]]:
-    from propense.model_files.container import from_bytes, read_file
-
+    parts: dict[str, Part] = {}
     try:
-        contents = from_bytes(read_file(path), str(path))
-    except ModelFileError:
-        raise CheckpointError(f"{path} is damaged, or is not a checkpoint of a fit. {_WAY_OUT}.") from None
-    facts, outline = contents.header.get("checkpoint"), contents.header.get("parts")
-    if not isinstance(facts, dict) or not isinstance(outline, dict):
-        raise CheckpointError(f"{path} is a model file, and not a checkpoint of a fit. Name another file.")
-    arrays = iter(contents.arrays)
-    try:
-        parts = {name: {key: next(arrays) for key in keys} for name, keys in outline.items()}
-    except (StopIteration, TypeError, RuntimeError):
-        raise CheckpointError(f"{path} is damaged: it has too few arrays. {_WAY_OUT}.") from None
-    return {str(name): str(value) for name, value in facts.items()}, parts
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            facts = json.loads(str(file[_FACTS]))
+            for place in file.files:
+                if place != _FACTS:
+                    name, _, key = place.rpartition("/")
+                    parts.setdefault(name, {})[key] = file[place]
+        return {str(name): str(value) for name, value in facts.items()}, parts
+    except PermissionError:
+        raise CheckpointError(f"{path} cannot be read. Check its permissions.") from None
+    # Whatever a damaged or foreign file makes NumPy and zipfile raise.
+    except (OSError, ValueError, KeyError, AttributeError, EOFError, IndexError, zipfile.BadZipFile, zlib.error):
+        raise CheckpointError(f"{path} is damaged, or is not the checkpoint of a fit. {_WAY_OUT}.") from None
 
 
 def _short(text: str) -> str:

@@ -1,5 +1,6 @@
 """What a long fit reports, its stages and its passes over the data, and the parts that it keeps to go on from."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,8 +21,6 @@ __all__ = ["Progress", "Watch", "coefs"]
 # Called with the stage, the number of passes so far, and the seconds so far.
 Progress = Callable[[str, int, float], None]
 
-_SO_FAR = "so far"
-
 
 class Watch:
     """The observer of one fit; without arguments it does nothing.
@@ -37,10 +36,8 @@ class Watch:
 
     def __init__(self, progress: Progress | None = None, checkpoint: Checkpoint | None = None) -> None:
         self._progress, self._checkpoint = progress, checkpoint
-        self._stage, self.passes, self._before = "", 0, 0.0
-        self._start = time.perf_counter()
-        if checkpoint is not None and (found := checkpoint.get(_SO_FAR)) is not None:
-            self.passes, self._before = int(found["passes"]), float(found["seconds"])
+        self._stage, self._start = "", time.perf_counter()
+        self.passes, self._before = (0, 0.0) if checkpoint is None else checkpoint.so_far
 
     @property
     def seconds(self) -> float:
@@ -73,13 +70,12 @@ class Watch:
         """Refuse a checkpoint of another method, other parameters or other data."""
         if self._checkpoint is None:
             return
-        from propense import __version__
-
         design = sample.design
         parameters = {name: _in_words(value) for name, value in estimator.get_params(deep=False).items()}
         self._checkpoint.claim(
             {
-                "the version of propense": __version__,
+                # Not imported: layers below import this module, and the package imports all layers.
+                "the version of propense": sys.modules["propense"].__version__,
                 "the method": type(estimator).__name__,
                 **dict(sorted(parameters.items())),
                 "the number of rows": str(design.shape[0]),
@@ -91,7 +87,7 @@ class Watch:
         if sample.negative is not None:
             rows = rows + 4.0 * as_float(sample.negative)
         sums = design.rmatvec(rows if sample.weights is None else rows * sample.weights)
-        self._checkpoint.claim_sums("data", np.asarray(sums))
+        self._checkpoint.claim_sums(np.asarray(sums), (self.passes, self.seconds))
 
     def get(self, part: str) -> Part | None:
         """A part that a stopped fit has kept, if any."""
@@ -101,8 +97,7 @@ class Watch:
         """Keep a part, and forget those that it makes superfluous."""
         if self._checkpoint is not None:
             self._checkpoint.drop(*drop)
-            so_far = {"passes": self.passes, "seconds": self.seconds}
-            self._checkpoint.keep({part: values, _SO_FAR: so_far})
+            self._checkpoint.keep(part, values, (self.passes, self.seconds))
 
     @property
     def keeps(self) -> bool:

@@ -1,5 +1,6 @@
 """`propense fit`: fit a method to a table."""
 
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +40,7 @@ from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet
 from propense.cli._outputs import keep_apart
-from propense.cli._printing import say
+from propense.cli._printing import harmless, say
 from propense.cli._streams import STANDARD, name_of, open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
@@ -112,6 +113,18 @@ def fit(
             help="For Parquet larger than memory: local (processes on this machine) or the address of a scheduler.",
         ),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            help="With --dask: the file that keeps the finished parts of the fit, so that the same command goes on if "
+            "it is stopped. Default: next to --model or --report, with .checkpoint added.",
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="With --dask: start from the beginning, not where a stopped fit has left off."),
+    ] = False,
     scar_test: Annotated[
         bool | None,
         typer.Option(
@@ -164,7 +177,9 @@ def fit(
         else open_table(table, format=format, sheet=sheet, encoding=encoding, holding=[label, *label.split(",")])
     )
     read = [piece.path for piece in source.pieces] if isinstance(source, TableFolder) else [table]
-    keep_apart([*read, *([] if config is None else [config])], {"--list": review, "--model": model, "--report": report})
+    checkpoint = _checkpoint(dask, checkpoint, model or report, fresh)
+    outputs = {"--list": review, "--model": model, "--report": report, "--checkpoint": checkpoint}
+    keep_apart([*read, *([] if config is None else [config])], outputs)
     if report is not None:
         from propense.report import check_extra
 
@@ -207,7 +222,7 @@ def fit(
     with standard_output(review, source, format) as out:
         if review is not None:
             check_list(kind, source.columns, out, source.where, list_length(top, capacity, costs, None))
-        rows, found = _fit(source, options, dask)
+        rows, found = _fit(source, options, dask, checkpoint, fresh)
         found = replace(found, notes=[with_flags(each) for each in found.notes])
         written = _write_fit(found, table, model, report, decimal, given)
         listed, lengths = None, find_capacity(found) if reviewed else None
@@ -234,14 +249,12 @@ def fit(
         say(*written)
 
 
-def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "TableFit"]:
+def _fit(
+    source: Any, options: "FitOptions", dask: str | None, checkpoint: Path | None, fresh: bool
+) -> tuple[Any, "TableFit"]:
     """Fit in this process, or on Dask; the table, where it is in memory, and the fit."""
     if dask is not None:
-        from propense._cluster import on_dask
-        from propense.tables import fit_folder
-
-        with on_dask(dask):
-            return None, fit_folder(source, options)
+        return None, _fit_on_dask(source, options, dask, checkpoint, fresh)
     from propense.cli._fit_progress import fit_in_words, show_progress
     from propense.tables import TableFile, fit_table
 
@@ -249,6 +262,47 @@ def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "Ta
         table = source.read()
         found = fit_table(table, options, where=source.where, progress=progress)
     return table, found.written_as(source.spelling) if isinstance(source, TableFile) else found
+
+
+def _checkpoint(dask: str | None, given: Path | None, output: Path | None, fresh: bool) -> Path | None:
+    """The file of an unfinished fit: the one that was given, or the one next to an output."""
+    if dask is None:
+        if given is not None or fresh:
+            raise InvalidOption(f"{'--fresh' if given is None else '--checkpoint'} is for fits with --dask.")
+        return None
+    if given is None and output is not None:
+        given = output.with_name(f"{output.name}.checkpoint")
+    if given is None and fresh:
+        raise InvalidOption("--fresh needs the file of a stopped fit: add --checkpoint, --model or --report.")
+    return given
+
+
+def _fit_on_dask(source: Any, options: "FitOptions", dask: str, checkpoint: Path | None, fresh: bool) -> "TableFit":
+    """Fit on Dask, from where a stopped fit had come to, unless it is to start from the beginning."""
+    from propense._checkpoints import Checkpoint
+    from propense._cluster import on_dask
+    from propense.cli._fit_progress import show_passes
+    from propense.tables import fit_folder
+
+    if checkpoint is not None and checkpoint.exists():
+        kept = Checkpoint(checkpoint)
+        if fresh:
+            kept.remove()
+        else:
+            passes, seconds = kept.so_far
+            _tell(f"Going on from {checkpoint}: {passes} passes over the rows ({seconds:.0f} s) are done.")
+    try:
+        with on_dask(dask), show_passes() as progress:
+            return fit_folder(source, options, progress=progress, checkpoint=checkpoint)
+    except KeyboardInterrupt:
+        if checkpoint is not None and checkpoint.exists():
+            _tell(f"The finished parts of the fit are kept in {checkpoint}. The same command goes on from there.")
+        raise
+
+
+def _tell(line: str) -> None:
+    """Print a line on standard error, which is not part of the result."""
+    print(harmless(line), file=sys.stderr, flush=True)
 
 
 def _refuse_for_folders(options: list[str]) -> None:

@@ -289,7 +289,8 @@ class PUClassifier(BasePUClassifier):
         """Label scores from every learner, then y and e along them."""
         watch, kept = self._watch, self._watch.get("seed")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1) if kept is None else kept["seed"])
-        watch.keep("seed", seed=seed)
+        if kept is None:
+            watch.keep("seed", seed=seed)
         sample = learnable(sample, self.cv)
         auto = isinstance(self.learners, str)
         learners = auto_learners(sample, seed) if auto else given_learners(self.learners)

@@ -1,10 +1,13 @@
 """Fit a method to a folder of Parquet files with Dask: the fit uses every row, but only a sample is loaded here."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._checkpoints import Checkpoint
+from propense._watch import Progress, Watch
 from propense.errors import InvalidOption
 from propense.tables.cells import as_text, check_feature, check_readable, normalise_decimals, row_ids, take_rows
 from propense.tables.fit import Counts, TableFit, fit_naive, summarise_fit
@@ -21,7 +24,14 @@ __all__ = ["fit_folder"]
 _SAMPLE = 100_000
 
 
-def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPLE) -> TableFit:
+def fit_folder(
+    folder: TableFolder,
+    options: FitOptions,
+    *,
+    sample: int = _SAMPLE,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+) -> TableFit:
     """Fit a method, and the naive baseline to compare it with, to every row of a folder of Parquet files.
 
     Rows and ids that occur several times are not looked for. The kinds of columns, the levels of categories, the
@@ -35,6 +45,11 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
     options : FitOptions
     sample : int, default=100 000
         How many rows to draw.
+    progress : callable, default=None
+        Called as ``progress(stage, passes, seconds)`` when a stage or a pass over the rows begins.
+    checkpoint : str or Path, default=None
+        The file that holds the finished parts of the fit, as in `propense.estimators.fit_resumable`: if the fit is
+        stopped, the same call goes on from there. It is removed at the end.
 
     Returns
     -------
@@ -52,6 +67,8 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
             f"{where}: duplicates='drop' needs the table in memory, so it cannot be used with dask=. Leave out one of "
             "them."
         )
+    file = None if checkpoint is None else Checkpoint(Path(checkpoint))
+    watch = Watch(progress, file)
     columns = check_columns(folder.columns, options, where)
     others = [*options.labels, *([] if options.id is None else [options.id])]
     # Here rather than on the workers, whose errors come with their logs.
@@ -59,6 +76,7 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
         check_readable(folder.kinds[name], name, where)
     for name in columns:
         check_feature(folder.kinds[name], name, where)
+    watch.stage("reading")
     label = _read_label(folder, options, where)
     drawn = folder.draw(sample, seed=0)
     parts = dask.compute(
@@ -71,9 +89,13 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
     model, prepared, notes = prepare_table(table, columns, label, options, where, arrays=True)
     estimator, features = model.estimator, prepared.features
     X, labelled = _spread(folder, model, features.shape[1], options.decimal)
-    notes += fit_collecting_warnings(estimator, X, labelled)
+    notes += fit_collecting_warnings(estimator, X, labelled, watch=watch)
     name_values(estimator, label, labelled)
-    naive = fit_naive(estimator, X, labelled)
+    watch.stage("naive fit to compare with")
+    with watch.counting():
+        naive = fit_naive(estimator, X, labelled)
+        watch.stage("counting")
+        counts = _count(estimator, naive, X, labelled)
     scar, untested = run_scar_test(options, estimator, features, prepared.labelled)
     if len(features) < folder.rows:
         notes.append(
@@ -81,16 +103,19 @@ def fit_folder(folder: TableFolder, options: FitOptions, *, sample: int = _SAMPL
             f"based on a random sample of {len(features):,} rows."
         )
     numbers = np.concatenate([rows + start for rows, start in zip(drawn, folder.starts(), strict=True)])
-    return summarise_fit(
+    found = summarise_fit(
         estimator,
         prepared,
         notes + untested,
         model=model,
         ids=(numbers + 1).astype(str).astype(object) if options.id is None else row_ids(table, options.id, where),
         naive=naive,
-        counts=_count(estimator, naive, X, labelled),
+        counts=counts,
         scar=scar,
     )
+    if file is not None:
+        file.remove()
+    return found
 
 
 def _read_label(folder: TableFolder, options: FitOptions, where: str) -> Label:

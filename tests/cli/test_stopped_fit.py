@@ -1,0 +1,135 @@
+"""`propense fit --dask` shows its passes, and goes on where it was stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import propense
+from command import call
+from propense.cli import _fit_progress
+from propense.cli._fit_progress import show_passes
+from propense.datasets import make_double_logistic
+
+pytest.importorskip("distributed")
+stops = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+
+
+@pytest.fixture
+def in_pieces(tmp_path):
+    """A folder of three Parquet files."""
+    data = make_double_logistic(1500, n_features=4, random_state=0)
+    columns = {f"x{number}": column for number, column in enumerate(data.X.T)}
+    table = pa.table({**columns, "label": data.labelled.astype(int)})
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for number in range(3):
+        parquet.write_table(table.slice(500 * number, 500), folder / f"{number}.parquet")
+    return folder
+
+
+def arguments(folder, model, *more):
+    fit = ["fit", folder, "--label", "label", "--method", "jerm", "--no-scar-test", "--dask", "local"]
+    return [*map(str, [*fit, "--model", model, *more])]
+
+
+def run(*given):
+    done = subprocess.run([sys.executable, "-m", "propense", *given], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def stop(given, checkpoint, number):
+    """Start a fit and send it a signal as soon as it has a checkpoint; what it said on standard error."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "propense", *given], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        give_up = time.monotonic() + 90
+        while not checkpoint.exists():
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < give_up
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
+    return err
+
+
+@stops
+@pytest.mark.slow
+def test_a_killed_fit_goes_on_and_ends_as_one_without_a_stop(in_pieces, tmp_path):
+    model, checkpoint = tmp_path / "m.propense", tmp_path / "m.propense.checkpoint"
+    run(*arguments(in_pieces, tmp_path / "whole.propense"))
+    stop(arguments(in_pieces, model), checkpoint, signal.SIGKILL)
+    assert checkpoint.exists()
+    assert not model.exists()
+    done = run(*arguments(in_pieces, model))
+    assert f"Going on from {checkpoint}: " in done.stderr
+    assert not checkpoint.exists()
+    one, other = (propense.load(file).estimator for file in (model, tmp_path / "whole.propense"))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.propensity_coef_, other.propensity_coef_)
+
+
+@stops
+@pytest.mark.slow
+def test_an_interrupted_fit_says_how_to_go_on_and_may_start_afresh(in_pieces, tmp_path):
+    model, checkpoint = tmp_path / "m.propense", tmp_path / "kept"
+    given = arguments(in_pieces, model, "--checkpoint", checkpoint)
+    err = stop(given, checkpoint, signal.SIGINT)
+    assert f"The finished parts of the fit are kept in {checkpoint}. The same command goes on from there." in err
+    assert "Traceback" not in err
+    refused = call(*given, "--set", "ridge=3")
+    assert refused.returncode == 2
+    assert "belongs to another fit: ridge was" in refused.stderr
+    done = run(*given, "--fresh")
+    assert "Going on" not in done.stderr
+    assert not checkpoint.exists()
+
+
+def test_what_keeps_a_fit_is_for_dask(in_pieces, tmp_path):
+    fit = ["fit", in_pieces, "--label", "label"]
+    for more, words in (
+        (["--fresh"], "--fresh is for fits with --dask"),
+        (["--checkpoint", tmp_path / "c"], "--checkpoint is for fits with --dask"),
+        (["--fresh", "--dask", "local"], "add --checkpoint, --model or --report"),
+    ):
+        status, out, err = call(*fit, *more)
+        assert (status, out) == (2, "")
+        assert words in err
+
+
+def test_a_file_that_is_not_a_checkpoint_is_refused_and_stays(in_pieces, tmp_path):
+    file = tmp_path / "m.propense.checkpoint"
+    file.write_text("my notes")
+    for more in ([], ["--fresh"]):
+        status, _, err = call(*arguments(in_pieces, tmp_path / "m.propense", *more))
+        assert status == 2
+        assert "is not the checkpoint of a fit" in err
+    assert file.read_text() == "my notes"
+
+
+def test_a_terminal_shows_the_passes(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with show_passes() as show:
+        show("round 2", 64, 12.0)
+    assert "Fitting: round 2, 64 passes over the rows" in capsys.readouterr().err
+
+
+def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
+    with show_passes() as show:
+        show("round 1", 1, 2.0)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(_fit_progress, "_PAUSE", 0.0)
+    with show_passes() as show:
+        show("round 2", 64, 12.0)
+    assert capsys.readouterr().err == "Fitting: round 2, 64 passes over the rows, 12 s\n"

@@ -1,0 +1,177 @@
+"""A fit that is stopped after any of its parts, and goes on, ends as if it had not been stopped."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from blocks import as_dask
+from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PUClassifier
+from propense._checkpoints import Checkpoint
+from propense.datasets import make_double_logistic
+from propense.errors import CheckpointError
+from propense.estimators import fit_resumable
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::propense.errors.DoubtfulFit", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+
+METHODS = {
+    "JERM": JERM(),
+    "JERM with drawn spies": JERM(spy_sample=20, random_state=0),
+    "JERM by Newton": JERM(solver="newton", ridge=0.1, variant="paper"),
+    "TM": TM(max_iter=6),
+    "SAREM": SAREM(max_iter=60),
+    "SAREM as published": SAREM(variant="published", max_iter=30),
+    "LBE": LBE(max_iter=40),
+    "LBE as published": LBE(variant="published", max_iter=6, random_state=0),
+    "JointMLE": JointMLE(n_starts=3, random_state=0),
+    "PUClassifier": PUClassifier(learners="linear", random_state=0),
+    "PUClassifier of learners": PUClassifier(random_state=0),
+    "a method without parts": Naive(),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_double_logistic(300, n_features=4, random_state=1)
+
+
+class Stop(BaseException):
+    """Like Ctrl-C: nothing catches it on its way."""
+
+
+@pytest.fixture
+def stop_at_each_part(monkeypatch):
+    """Let every fit stop as soon as it has written its checkpoint once."""
+    keep = Checkpoint.keep
+
+    def keep_and_stop(*arguments):
+        keep(*arguments)
+        raise Stop
+
+    monkeypatch.setattr(Checkpoint, "keep", keep_and_stop)
+
+
+def fit_in_turns(method, X, y, file, **options):
+    """Fit with as many stops as there are parts; the number of stops and the estimator."""
+    for stops in range(500):
+        try:
+            return stops, fit_resumable(clone(method), X, y, file, **options)
+        except Stop:
+            assert file.exists()
+    pytest.fail("a part is kept again and again")
+
+
+def assert_same(one, other, X):
+    for name, value in vars(one).items():
+        if name in ("coef_", "propensity_coef_", "intercept_", "prior_", "n_iter_", "converged_", "risk_path_"):
+            np.testing.assert_array_equal(value, getattr(other, name), err_msg=name)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    np.testing.assert_array_equal(one.predict_propensity(X), other.predict_propensity(X))
+    assert [str(each) for each in one.doubts_] == [str(each) for each in other.doubts_]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("spread", [np.asarray, as_dask], ids=["NumPy", "Dask"])
+def test_a_fit_stopped_after_every_part_ends_as_one_without_stops(name, spread, data, tmp_path, stop_at_each_part):
+    method, X, file = METHODS[name], spread(data.X), tmp_path / "fit.checkpoint"
+    whole = clone(method).fit(X, data.labelled)
+    stops, resumed = fit_in_turns(method, X, data.labelled, file)
+    assert_same(resumed, whole, data.X)
+    assert list(tmp_path.iterdir()) == []
+    assert stops >= (1 if name == "a method without parts" else 2)
+
+
+@pytest.mark.parametrize("name", ["JERM", "TM", "SAREM", "LBE", "JointMLE", "PUClassifier"])
+def test_a_stopped_fit_goes_on_with_weights_and_known_negatives(name, data, rng, tmp_path, stop_at_each_part):
+    method, X, file = METHODS[name], data.X, tmp_path / "fit.checkpoint"
+    options = {
+        "sample_weight": rng.uniform(0.5, 2.0, len(X)),
+        "known_negative": ~data.positive.astype(bool) & (X[:, 0] > 0.5),
+    }
+    whole = clone(method).fit(X, data.labelled, **options)
+    stops, resumed = fit_in_turns(method, X, data.labelled, file, **options)
+    assert_same(resumed, whole, X)
+    assert stops >= 2
+
+
+def test_a_resumed_fit_counts_the_passes_before_the_stop(data, tmp_path):
+    seen = []
+    X, file = as_dask(data.X), tmp_path / "fit.checkpoint"
+    fit_resumable(JERM(), X, data.labelled, file, progress=lambda *now: seen.append(now))
+    assert [passes for _, passes, _ in seen] == sorted(passes for _, passes, _ in seen)
+    stages = list(dict.fromkeys(stage for stage, _, _ in seen))
+    assert stages[:4] == ["", "search for spies", "naive fit", "round 1"]
+    in_one = seen[-1][1]
+
+    def stop(stage, passes, seconds):
+        if stage == "round 2":
+            raise Stop
+
+    with pytest.raises(Stop):
+        fit_resumable(JERM(), X, data.labelled, file, progress=stop)
+    again = []
+    fit_resumable(JERM(), X, data.labelled, file, progress=lambda *now: again.append(now))
+    stages = [stage for stage, _, _ in again]
+    assert "round 1" not in stages
+    assert "search for spies" not in stages
+    # The data are recognised, and what is not kept is found again, by a few passes more.
+    assert in_one < again[-1][1] <= in_one + 10
+    assert len(again) < len(seen)
+
+
+def stopped_jerm(data, file, **parameters):
+    def stop(stage, passes, seconds):
+        if stage == "round 1":
+            raise Stop
+
+    with pytest.raises(Stop):
+        fit_resumable(JERM(**parameters), data.X, data.labelled, file, progress=stop)
+    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "word"),
+    [
+        (JERM(ridge=2.0), lambda X, y: (X, y), "ridge was"),
+        (TM(), lambda X, y: (X, y), "the method was JERM and is TM now"),
+        (JERM(), lambda X, y: (X[:-1], y[:-1]), "the number of rows was 300 and is 299 now"),
+        (JERM(), lambda X, y: (X[:, 1:], y), "the number of columns was 4 and is 3 now"),
+        (JERM(), lambda X, y: (X + 1e-3, y), "other sums"),
+        (JERM(), lambda X, y: (X, np.roll(y, 1)), "other sums"),
+    ],
+)
+def test_a_checkpoint_of_another_fit_is_refused_and_stays(method, change, word, data, tmp_path):
+    file = tmp_path / "fit.checkpoint"
+    stopped_jerm(data, file)
+    before = file.read_bytes()
+    with pytest.raises(CheckpointError, match=word) as caught:
+        fit_resumable(method, *change(data.X, data.labelled), file)
+    assert "Delete it" in str(caught.value)
+    assert file.read_bytes() == before
+
+
+def test_a_checkpoint_of_another_version_is_refused(data, tmp_path, monkeypatch):
+    file = tmp_path / "fit.checkpoint"
+    stopped_jerm(data, file)
+    monkeypatch.setattr("propense.__version__", "9.9")
+    with pytest.raises(CheckpointError, match=r"the version of propense was .* and is 9\.9 now"):
+        fit_resumable(JERM(), data.X, data.labelled, file)
+
+
+def test_damaged_files_are_refused_at_every_cut(data, tmp_path):
+    file = tmp_path / "fit.checkpoint"
+    stopped_jerm(data, file)
+    whole = file.read_bytes()
+    for cut in range(0, len(whole), max(len(whole) // 50, 1)):
+        file.write_bytes(whole[:cut])
+        with pytest.raises(CheckpointError, match="damaged"):
+            fit_resumable(JERM(), data.X, data.labelled, file)
+    file.write_bytes(b"\x93NUMPY nonsense")
+    with pytest.raises(CheckpointError, match="damaged"):
+        fit_resumable(JERM(), data.X, data.labelled, file)
+
+
+def test_a_folder_that_is_not_there_is_named(data, tmp_path):
+    with pytest.raises(CheckpointError, match="was not written"):
+        fit_resumable(JERM(), data.X, data.labelled, tmp_path / "no" / "fit.checkpoint")
