@@ -3,7 +3,7 @@ PYTHON ?= python3
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := .venv/$(SCRIPTS)
 
-.PHONY: demo test fast fuzz floors check format bench docs dist clean
+.PHONY: demo test fast fuzz floors standards check format bench docs dist clean
 
 demo: .venv/.cli
 	$(BIN)/propense demo
@@ -35,6 +35,11 @@ fuzz: .venv/.dev
 # wheels for a new Python. Without torch, whose lowest release brings gigabytes of CUDA; its tests are skipped.
 floors: .venv-floors/.made
 	.venv-floors/$(SCRIPTS)/pytest -n auto --dist worksteal
+
+# With other tools: mlflow, optuna, SHAP, ONNX … in an environment of their own, since they bring a hundred packages.
+standards: .venv-standards/.made
+	.venv-standards/$(SCRIPTS)/pytest tests/standards
+	.venv-standards/$(SCRIPTS)/pytest -W default tests/docs/test_docs.py -k other_tools
 
 check: .venv/.dev
 	$(BIN)/ruff check .
@@ -77,6 +82,11 @@ dist: .venv/.dev
 	.venv-floors/$(SCRIPTS)/uv pip install --quiet --python .venv-floors --resolution lowest-direct --editable '.[dev]'
 	touch $@
 
+.venv-standards/.made: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-standards
+	.venv-standards/$(SCRIPTS)/python -m pip install --quiet --editable '.[standards]'
+	touch $@
+
 .venv/.made:
 	$(PYTHON) -m venv .venv
 	touch $@
@@ -105,4 +115,4 @@ dist: .venv/.dev
 	touch $@ .venv/.cli
 
 clean:
-	rm -rf .venv .venv-floors .bench dist build docs/_build docs/_figures docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis fuzz-failures
+	rm -rf .venv .venv-floors .venv-standards .bench dist build docs/_build docs/_figures docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis fuzz-failures

@@ -37,10 +37,19 @@ def test_the_citation_and_the_changelog_name_this_version():
     assert re.findall(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == propense.__version__
 
 
-def test_all_is_every_extra_but_torch():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    named = extras.pop("all")[0].removeprefix("propense[").removesuffix("]").split(",")
-    assert set(named) == set(extras) - {"torch"}
+def extras():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+
+def test_all_is_every_extra_for_users_but_torch():
+    named = extras()["all"][0].removeprefix("propense[").removesuffix("]").split(",")
+    assert set(named) == set(extras()) - {"all", "torch", "dev", "docs", "standards"}
+
+
+def test_the_page_of_installation_lists_every_extra():
+    page = (ROOT / "docs" / "install.md").read_text()
+    listed = re.findall(r"^\| `pip install '[^'\[]*\[(\w+)\]'` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(extras())
 
 
 def test_a_change_must_pass_every_check_and_build_the_docs():

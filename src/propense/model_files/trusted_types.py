@@ -1,0 +1,42 @@
+"""The types that skops meets in a fitted model, for `skops.io.load` and for tools that call it."""
+
+__all__ = ["TRUSTED_TYPES"]
+
+# skops has to be given them by name. A test compares the list with what fitted models consist of.
+TRUSTED_TYPES = [
+    "functools.partial",
+    "propense._diagnostics.diagnosis.Diagnosis",
+    "propense._diagnostics.doubts.Doubt",
+    "propense._inputs.columns.Column",
+    "propense._inputs.preparation.Preparation",
+    "propense._inputs.prior_groups.PriorGroups",
+    "propense._steps.corrected.Audited",
+    "propense._steps.corrected.CorrectedPredictor",
+    "propense._steps.known_prior.ShiftedPredictor",
+    "propense._steps.label_scores.LabelScore",
+    "propense._steps.label_scores.Member",
+    "propense._steps.named_pair.NamedPredictor",
+    "propense._steps.predictors.ClassifierPredictor",
+    "propense._steps.predictors.LogisticPredictor",
+    "propense._steps.predictors.ProductPredictor",
+    "propense._steps.predictors.RootPredictor",
+    "propense._steps.readings.Bells",
+    "propense._steps.readings.ScorePredictor",
+    "propense._steps.readings.Split",
+    "propense.estimators._jerm.JERM",
+    "propense.estimators._joint_mle.JointMLE",
+    "propense.estimators._known.KnownPropensity",
+    "propense.estimators._lbe.LBE",
+    "propense.estimators._naive.Naive",
+    "propense.estimators._oracle.Oracle",
+    "propense.estimators._pglin.PGLin",
+    "propense.estimators._pu.PUClassifier",
+    "propense.estimators._sar_em.SAREM",
+    "propense.estimators._sources.SeveralSources",
+    "propense.estimators._sparse_joint.SparseJoint",
+    "propense.estimators._tm.TM",
+    # The trees of PUClassifier.
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
+    "sklearn.utils.validation.check_array",
+]

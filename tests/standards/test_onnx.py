@@ -1,0 +1,81 @@
+"""ONNX: the graph of a linear model gives its label, y, e and h; other models are refused by name."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("skl2onnx", reason="needs skl2onnx")
+onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+
+import propense  # noqa: E402
+from propense.audit import Audit, correct, draw, read  # noqa: E402
+from propense.datasets import make_double_logistic  # noqa: E402
+from propense.errors import InvalidOption  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")
+DATA = make_double_logistic(400, 4, random_state=0)
+LINEAR = {
+    name: getattr(propense, name)()
+    for name in ("JERM", "JointMLE", "LBE", "Naive", "Oracle", "PGLin", "SAREM", "SparseJoint", "TM", "SeveralSources")
+}
+LINEAR["first choice"] = propense.PUClassifier(learners="linear")
+LINEAR["balanced"] = propense.JERM(decision="balanced")
+LINEAR["known prior"] = propense.PUClassifier(learners="linear", prior=0.45)
+
+
+def run(graph, X):
+    return onnxruntime.InferenceSession(graph.SerializeToString()).run(None, {"X": X})
+
+
+def check(model, graph, X, atol=1e-6):
+    label, chances, propensity, hidden = run(graph, X)
+    np.testing.assert_allclose(chances, model.predict_proba(X), rtol=0, atol=atol)
+    np.testing.assert_allclose(propensity, propense.propensity(model, X), rtol=0, atol=atol)
+    np.testing.assert_allclose(hidden, propense.hidden(model, X), rtol=0, atol=atol)
+    np.testing.assert_array_equal(label, model.predict(X))
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_a_graph_gives_what_the_model_does(name):
+    model = LINEAR[name].fit(DATA.X, DATA.labelled)
+    # Far rows as well: y and e close to 0 and 1.
+    X = np.vstack([DATA.X, 20 * DATA.X])
+    check(model, propense.to_onnx(model), X, atol=1e-9)
+    check(model, propense.to_onnx(model, DATA.X.astype(np.float32)), DATA.X.astype(np.float32), atol=5e-6)
+
+
+@pytest.mark.parametrize("classes", [np.array([0, 1]), np.array(["no", "yes"]), np.array([-1.0, 1.0])])
+def test_labels_are_the_classes_of_fit(classes):
+    model = propense.JERM(random_state=0).fit(DATA.X, classes[DATA.labelled.astype(int)])
+    check(model, propense.to_onnx(model), DATA.X)
+
+
+def test_a_pipeline_is_exported_whole():
+    model = make_pipeline(StandardScaler(), propense.SAREM()).fit(DATA.X, DATA.labelled)
+    check(model, propense.to_onnx(model), DATA.X)
+
+
+def test_missing_numbers_are_filled_as_in_fit():
+    X = DATA.X.copy()
+    X[::7, 1] = np.nan
+    for fitted_to in (X, DATA.X):
+        model = propense.PUClassifier(learners="linear").fit(fitted_to, DATA.labelled)
+        check(model, propense.to_onnx(model), X)
+
+
+def test_an_audit_is_exported():
+    model = propense.JERM(random_state=0).fit(DATA.X, DATA.labelled)
+    hidden = model.predict_hidden(DATA.X)
+    drawn = draw(hidden, 150, labelled=DATA.labelled, random_state=0)
+    found = read(Audit(drawn, DATA.positive[drawn.rows].astype(float)), hidden, labelled=DATA.labelled)
+    corrected = correct(model, found)
+    assert np.abs(corrected.predict_hidden(DATA.X) - hidden).max() > 1e-3
+    check(corrected, propense.to_onnx(corrected), DATA.X)
+
+
+def test_a_model_with_trees_is_refused_by_name_with_the_way_out():
+    model = propense.PUClassifier(random_state=0).fit(DATA.X, DATA.labelled)
+    with pytest.raises(InvalidOption, match=r'cannot export PUClassifier\(random_state=0\).*learners="linear"'):
+        propense.to_onnx(model)
