@@ -202,7 +202,7 @@ def test_without_an_id_rows_have_numbers(folder, tmp_path, clinic):
     call("fit", tmp_path / "t.csv", *asked)
     asked = tmp_path / "t.csv", "--model", tmp_path / "m.propense", "--out", tmp_path / "c.csv", "--size", 20
     ended = call("audit", "draw", *asked, "--columns", "age,sex")
-    assert "Note: The model has no id, so the column row has the numbers of the rows." in ended.stdout
+    assert "Note: The model has no id, so the column row holds row numbers." in ended.stdout
     table = TableFile(tmp_path / "c.csv").read()
     assert table.column_names[:4] == ["row", "verdict", "age", "sex"]
     rows = clinic.to_pylist()

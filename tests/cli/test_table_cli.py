@@ -17,6 +17,7 @@ import propense
 from clinic import make_clinic
 from command import call
 from propense import _cluster
+from propense.cli._flags import with_flags
 from propense.errors import PropenseError
 from propense.tables import (
     TableFile,
@@ -275,8 +276,8 @@ def test_the_doubts_of_a_fit_are_printed_once_and_saved(tmp_path, clinic):
     assert "few_labels" in [doubt.kind for doubt in doubts]
     _, told, _ = call("inspect", tmp_path / "m.propense")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    for doubt in doubts:
-        assert out.count(doubt.message) == told.count(f"Note: {doubt.message}") == 1
+    for words in (with_flags(doubt.message) for doubt in doubts):
+        assert out.count(words) == told.count(f"Note: {words}") == 1
     assert page.count("There are too few labelled rows") == 1
 
 

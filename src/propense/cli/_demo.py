@@ -115,7 +115,10 @@ def explain(naive: float, low: float, high: float, truth: float) -> str:
     if low <= truth <= high:
         held = "The truth is within it."
     else:
-        held = "The truth is not within it: malignant tumours that resemble no labelled tumour leave no trace in the labels."
+        held = (
+            "The truth is not within it: malignant tumours that resemble no labelled tumour leave no trace in the "
+            "labels."
+        )
     return (
         "Why the shares differ: Naive counts every unlabelled row as benign, so its share is that of the labelled "
         f"rows, {naive:.1%}. The labels do not show how many more there are. PUClassifier gives a range, {low:.0%} to "
