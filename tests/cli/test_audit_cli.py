@@ -90,7 +90,7 @@ def test_an_audit_is_said_in_words_and_corrects_the_model(folder, tmp_path):
     ended = call(*asked)
     assert "120 unlabelled rows have a verdict from the audit" in ended.stdout
     assert "Of these 50 rows, about" in ended.stdout
-    assert "allows for chance, in the verdicts of the audit" in ended.stdout
+    assert "chance in the verdicts of the audit" in ended.stdout
     more = tmp_path / "more.csv"
     asked = "audit", "draw", folder / "t.csv", "--model", tmp_path / "c.propense", "--out", more, "--size", 1000
     ended = call(*asked)

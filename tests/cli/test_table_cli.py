@@ -120,7 +120,7 @@ def test_scores_from_a_file_equal_those_of_the_fit_bit_for_bit(folder, tmp_path,
     assert (status, err) == (0, "")
     assert f"600 rows: {found.labelled.sum()} labelled (reported = yes)." in out
     assert "Note: 600 of these rows were used in the fit; their scores are too certain. To review them, use fit" in out
-    assert f"No number of positives is promised for the {(~found.labelled).sum()} unlabelled rows:" in out
+    assert f"No number of positives is given for the {(~found.labelled).sum()} unlabelled rows:" in out
     np.testing.assert_array_equal(parquet.read_table(tmp_path / "o.parquet").column("hidden"), found.scores.hidden)
 
 
@@ -212,7 +212,7 @@ def test_a_list_of_rows_that_the_method_has_seen_promises_nothing(folder, tmp_pa
     asked = ("--no-scar-test", "--method", "sar-em", "--list", tmp_path / "l.parquet")
     status, out, err = call("fit", folder / "clinic.csv", *PLAIN, *asked)
     assert (status, err) == (0, "")
-    assert "No number of positives is promised for these 50 rows: the method was fitted to them" in out
+    assert "No number of positives is given for these 50 rows: the method was fitted to them" in out
     assert parquet.read_table(tmp_path / "l.parquet").num_rows == 50
 
 
@@ -239,7 +239,7 @@ def test_what_is_known_reaches_the_method(folder, tmp_path):
     estimator = propense.load(tmp_path / "m").estimator
     assert estimator.prior == (0.5, 0.6)
     assert 0.5 - 1e-6 <= estimator.prior_ <= 0.6 + 1e-6
-    assert "The share of positives was known to be 50% to 60%" in out
+    assert "The share of positives was given as 50% to 60%" in out
     names = propense.load(tmp_path / "m").feature_names
     assert [names[j] for j in estimator.class_features] == ["age", "bmi", "bmi missing"]
     assert [names[j] for j in estimator.propensity_features] == ["sex=m"]
