@@ -98,18 +98,16 @@ def _lines(file: Path) -> list[str]:
 
 
 def measure(name: str, folder: Path) -> Record:
-    """Run one benchmark; its output, complete or not, is in the folder afterwards."""
+    """Run one benchmark; what it printed, complete or not, and its warnings are in the folder afterwards."""
     command = COMMANDS[name].format(folder=folder)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     begun = time.perf_counter()
-    with (folder / f"{name}.txt").open("w", encoding="utf-8") as output:
-        done = subprocess.run(
-            [sys.executable, "-u", *shlex.split(f"{HERE.name}/{command}")],
-            cwd=ROOT,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+    with (
+        (folder / f"{name}.txt").open("w", encoding="utf-8") as output,
+        (folder / f"{name}.err").open("w", encoding="utf-8") as errors,
+    ):
+        call = [sys.executable, "-u", *shlex.split(f"{HERE.name}/{command}")]
+        done = subprocess.run(call, cwd=ROOT, stdout=output, stderr=errors, check=False)
     seconds = time.perf_counter() - begun
     record = Record(
         name,
@@ -194,7 +192,7 @@ def main() -> int:
             print(f"{record.name}: {record.seconds:.0f} s{', FAILED' if record.status else ''}", flush=True)
             failed += [record.name] if record.status else []
     if failed:
-        print(f"Failed: {', '.join(failed)}. See their .txt in {folder}.", file=sys.stderr)
+        print(f"Failed: {', '.join(failed)}. See their .err in {folder}.", file=sys.stderr)
     return 1 if failed else 0
 
 

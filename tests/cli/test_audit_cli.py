@@ -90,7 +90,7 @@ def test_an_audit_is_said_in_words_and_corrects_the_model(folder, tmp_path):
     ended = call(*asked)
     assert "120 unlabelled rows have a verdict from the audit" in ended.stdout
     assert "Of these 50 rows, about" in ended.stdout
-    assert "allows for chance, in the verdicts of the audit" in ended.stdout
+    assert "chance in the verdicts of the audit" in ended.stdout
     more = tmp_path / "more.csv"
     asked = "audit", "draw", folder / "t.csv", "--model", tmp_path / "c.propense", "--out", more, "--size", 1000
     ended = call(*asked)
@@ -202,7 +202,7 @@ def test_without_an_id_rows_have_numbers(folder, tmp_path, clinic):
     call("fit", tmp_path / "t.csv", *asked)
     asked = tmp_path / "t.csv", "--model", tmp_path / "m.propense", "--out", tmp_path / "c.csv", "--size", 20
     ended = call("audit", "draw", *asked, "--columns", "age,sex")
-    assert "Note: The model has no id, so the column row has the numbers of the rows." in ended.stdout
+    assert "Note: The model has no id, so the column row holds row numbers." in ended.stdout
     table = TableFile(tmp_path / "c.csv").read()
     assert table.column_names[:4] == ["row", "verdict", "age", "sex"]
     rows = clinic.to_pylist()

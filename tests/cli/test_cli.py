@@ -69,7 +69,7 @@ def test_the_demo_says_why_shares_differ_and_what_a_check_would_say(demo):
     naive = demo.scores[0]
     assert naive.prior == pytest.approx(demo.labelled / demo.rows, abs=0.001)
     assert f"that of the labelled rows, {naive.prior:.1%}" in demo.reason
-    low, high = (float(end) / 100 for end in re.search(r"and ([\d.]+)% to ([\d.]+)% with 95%", demo.checked).groups())
+    low, high = (float(end) / 100 for end in re.search(r"95% interval ([\d.]+)% to ([\d.]+)%", demo.checked).groups())
     assert low <= demo.prior <= high
     assert "within it." in explain(0.1, 0.2, 0.4, 0.3)
     for truth in (0.1, 0.5):

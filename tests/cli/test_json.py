@@ -108,7 +108,7 @@ def test_what_moved_since_the_fit_is_in_the_object_too(folder):
     (moved,) = found["drift"]["columns"]
     assert (moved["name"], found["drift"]["much"], found["drift"]["checked"]) == ("age", True, True)
     assert moved["shift"] > 0.5
-    assert f"Moved since the fit: age: {moved['words']}" in found["notes"]
+    assert f"Changed since the fit: age: {moved['words']}" in found["notes"]
     assert all(note in ended.stderr for note in found["notes"])
     assert found["decimal"] is None
 

@@ -56,7 +56,7 @@ def test_a_messy_table_is_read_and_said_and_scored_alike(messy, tmp_path):
     assert "BMI='number (kg/m2)'" in call("inspect", model).stdout
     scored = call("score", path, "--model", model, "--out", tmp_path / "o.csv", "--decimal", ",")
     assert (scored.returncode, scored.stderr) == (0, "")
-    assert "Moved since the fit" not in scored.stdout
+    assert "Changed since the fit" not in scored.stdout
 
 
 def test_words_for_missing_can_be_chosen(messy, tmp_path):
@@ -107,6 +107,6 @@ def test_rows_that_moved_are_said_and_get_no_bare_number(tmp_path):
     call("fit", tmp_path / "t.csv", "--label", "reported", "--id", "patient", "--model", model, *LINEAR)
     for more in ((), ("--top", "20")):
         out = call("score", tmp_path / "new.csv", "--model", model, "--out", tmp_path / "o.csv", *more).stdout
-        assert "Moved since the fit: age: " in out
-        assert "No number of positives is promised for" in out
+        assert "Changed since the fit: age: " in out
+        assert "No number of positives is given for" in out
         assert "expected to be positive" not in out

@@ -73,7 +73,7 @@ def test_shares_by_group_reach_the_fit_the_summary_the_report_and_the_file(table
     assert (status, err) == (0, "")
     estimator = propense.load(model).estimator
     assert (estimator.prior, estimator.prior_groups) == ({"f": 0.5, "m": (0.6, 0.7)}, "sex")
-    said = "The share of positives was known to be 50% where sex is f and 60% to 70% where sex is m, and"
+    said = "The share of positives was given as 50% where sex is f and 60% to 70% where sex is m, and"
     before = {group: moved[0] for group, moved in estimator.diagnosis_.moved.items()}
     alone = f"From the labels alone it would have been {before['f']:.0%} (f) and {before['m']:.0%} (m)."
     for words in (out, re.sub("<[^>]+>", "", report.read_text(encoding="utf-8"))):
@@ -110,7 +110,7 @@ def test_groups_that_were_not_given_are_said_to_stay(table):
     )
     assert (status, err) == (0, "")
     words = " ".join(out.split())
-    assert "was known to be 70% where smoker is true, and" in words
+    assert "was given as 70% where smoker is true, and" in words
     assert "Rows of other groups stay as estimated." in words
 
 
@@ -126,7 +126,7 @@ def test_other_methods_meet_a_share_and_say_so(table, tmp_path):
     asked = ("--method", "sar-em", "--prior", "0.55", "--model", tmp_path / "m", "--report", tmp_path / "r.html")
     status, out, err = call("fit", table, *FIT, *asked)
     assert (status, err) == (0, "")
-    said = "The share of positives was known to be 55%, and the estimate was kept to that."
+    said = "The share of positives was given as 55%, and the estimate was made to match."
     assert said in " ".join(out.split())
     page = " ".join(re.sub("<[^>]+>", "", (tmp_path / "r.html").read_text(encoding="utf-8")).split())
     assert said in page

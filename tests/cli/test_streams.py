@@ -109,7 +109,10 @@ def test_nothing_piped_is_an_error(folder):
         ended = call("fit", "-", *FIT, cwd=folder)
     assert ended.stderr.startswith("Error: The table - is standard input, and nothing is piped into it.")
     empty = piped(b"", "fit", "-", *FIT, cwd=folder)
-    assert empty.stderr == "Error: standard input is empty: the first line must contain the column names.\n"
+    assert empty.stderr == (
+        "Error: standard input is empty: the first line must contain the column names. "
+        "Check that it is the right file.\n"
+    )
     wrong = piped(b"a,b\n1,2\n3\n", "fit", "-", *FIT, cwd=folder)
     assert wrong.stderr.startswith("Error: standard input")
 

@@ -17,6 +17,7 @@ import propense
 from clinic import make_clinic
 from command import call
 from propense import _cluster
+from propense.cli._flags import with_flags
 from propense.errors import PropenseError
 from propense.tables import (
     TableFile,
@@ -119,7 +120,7 @@ def test_scores_from_a_file_equal_those_of_the_fit_bit_for_bit(folder, tmp_path,
     assert (status, err) == (0, "")
     assert f"600 rows: {found.labelled.sum()} labelled (reported = yes)." in out
     assert "Note: 600 of these rows were used in the fit; their scores are too certain. To review them, use fit" in out
-    assert f"No number of positives is promised for the {(~found.labelled).sum()} unlabelled rows:" in out
+    assert f"No number of positives is given for the {(~found.labelled).sum()} unlabelled rows:" in out
     np.testing.assert_array_equal(parquet.read_table(tmp_path / "o.parquet").column("hidden"), found.scores.hidden)
 
 
@@ -211,7 +212,7 @@ def test_a_list_of_rows_that_the_method_has_seen_promises_nothing(folder, tmp_pa
     asked = ("--no-scar-test", "--method", "sar-em", "--list", tmp_path / "l.parquet")
     status, out, err = call("fit", folder / "clinic.csv", *PLAIN, *asked)
     assert (status, err) == (0, "")
-    assert "No number of positives is promised for these 50 rows: the method was fitted to them" in out
+    assert "No number of positives is given for these 50 rows: the method was fitted to them" in out
     assert parquet.read_table(tmp_path / "l.parquet").num_rows == 50
 
 
@@ -238,7 +239,7 @@ def test_what_is_known_reaches_the_method(folder, tmp_path):
     estimator = propense.load(tmp_path / "m").estimator
     assert estimator.prior == (0.5, 0.6)
     assert 0.5 - 1e-6 <= estimator.prior_ <= 0.6 + 1e-6
-    assert "The share of positives was known to be 50% to 60%" in out
+    assert "The share of positives was given as 50% to 60%" in out
     names = propense.load(tmp_path / "m").feature_names
     assert [names[j] for j in estimator.class_features] == ["age", "bmi", "bmi missing"]
     assert [names[j] for j in estimator.propensity_features] == ["sex=m"]
@@ -275,8 +276,8 @@ def test_the_doubts_of_a_fit_are_printed_once_and_saved(tmp_path, clinic):
     assert "few_labels" in [doubt.kind for doubt in doubts]
     _, told, _ = call("inspect", tmp_path / "m.propense")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    for doubt in doubts:
-        assert out.count(doubt.message) == told.count(f"Note: {doubt.message}") == 1
+    for words in (with_flags(doubt.message) for doubt in doubts):
+        assert out.count(words) == told.count(f"Note: {words}") == 1
     assert page.count("There are too few labelled rows") == 1
 
 

@@ -132,7 +132,7 @@ def test_only_the_scripts_of_the_page_may_run(page):
 
 def test_rows_that_the_method_has_seen_are_listed_without_a_promise(clinic):
     report = gather_fit(fit_table(clinic, "reported", id="patient", method="sar-em", scar_test=False), "x")
-    words = "No number of positives is promised for these 100 rows: the method was fitted"
+    words = "No number of positives is given for these 100 rows: the method was fitted"
     assert report.review_words.startswith(words)
     assert report.capacity is None
     assert report.review.head[:4] == ["id", "rank", "chance of being positive", "chance of a label, if positive"]

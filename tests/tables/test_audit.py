@@ -551,7 +551,7 @@ def test_a_promise_holds_95_times_in_a_hundred(rng):
         found.append((rng.random(300) < chances).sum())
     held = np.mean([promise.low <= each <= promise.high for each in found])
     assert 0.935 < held < 0.965
-    assert str(promise).endswith("and in the number found, 95 times in a hundred.")
+    assert str(promise).endswith("in the verdicts of the audit and in the number found.")
 
 
 def test_a_summary_of_a_corrected_model_says_what_was_checked(model, clinic, back):

@@ -40,7 +40,7 @@ def test_every_length_promises_what_a_list_of_it_does(found, audited, length):
         )
         assert str(said) == str(listed.promise)
         np.testing.assert_array_equal(curves.rows[:length], listed.rows)
-    assert "95 times in a hundred" in str(capacity(audited).at(40))
+    assert "in 95 of 100 cases" in str(capacity(audited).at(40))
 
 
 def test_a_longer_list_never_finds_less(found, audited):

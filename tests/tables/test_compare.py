@@ -172,7 +172,7 @@ def test_close_estimates_agree_and_far_ones_ask_for_an_audit():
 
 def test_what_a_range_holds_is_said():
     words = str(comparison(0.2, 0.3, 0.9, ranges=(0.15, 0.4)))
-    assert "The range of m0, 15% to 40%, holds the estimates of all other methods but m2." in words
+    assert "The range of m0, 15% to 40%, contains the estimates of all other methods except m2." in words
     assert "m1 gives no range" in words
 
 

@@ -24,12 +24,12 @@ NOT_RANDOM = "probably not given at random"
 DEPENDS = "Labelling seems to depend on the features"
 FALLING = "the less often it seems to be labelled"
 RARER = "labels are probably rarer among less clear ones"
-NOT_WHICH = ("do not clearly show which", "so who gets a label is not clear")
+NOT_WHICH = ("do not clearly show which", "so it is not clear which positives get a label")
 MORE_OFTEN = ("Some positives are probably labelled more often", "some positives are labelled more often than others.")
 APART, TOGETHER = "Groups differ, beyond", "Groups cannot be distinguished"
 SHOWN = "Which groups are under-labelled? How often"
 NO_NUMBER, TOO_LITTLE = "is left open: ", "oo little was learned"
-EQUALLY = "Every positive was taken to be equally likely to be labelled."
+EQUALLY = "Every positive was assumed to be equally likely to be labelled."
 CLEAR, UNCLEAR = "clearest positives are nearly all labelled", "even clear ones can be unlabelled"
 # Two statements that cannot both be true of one fit.
 CONTRADICTIONS = [
@@ -43,7 +43,7 @@ CONTRADICTIONS = [
     (NO_NUMBER, "Between "),
     (NO_NUMBER, "range to quote"),
     (NO_NUMBER, "leave open whether"),
-    (NO_NUMBER, "hence the range."),
+    (NO_NUMBER, "so the answer is a range."),
     *((TOO_LITTLE, other) for other in (DEPENDS, RARER, APART, RANDOM, "should be positive", "are expected to be")),
 ]
 KINDS = {"constant": (0.6, 0.0), "class score": (0.95, 0.0), "own features": (0.6, 20.0), "falling": (0.6, 20.0)}

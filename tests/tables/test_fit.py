@@ -195,8 +195,8 @@ def test_every_method_with_both_factors_takes_both_kinds_of_columns(clinic, meth
     save(found.model, tmp_path / "model")
     np.testing.assert_array_equal(load(tmp_path / "model").score(clinic).hidden, found.model.score(clinic).hidden)
     assumed = describe_assumptions(found)
-    assert "The chance of a label was taken to depend only on sex." in assumed
-    assert "Being positive was taken to depend only on age and bmi." in assumed
+    assert "The chance of a label was assumed to depend only on sex." in assumed
+    assert "Being positive was assumed to depend only on age and bmi." in assumed
 
 
 def test_rows_are_scored_alike_alone_and_together(clinic, found):

@@ -90,8 +90,7 @@ def test_the_promise_is_the_sum_of_the_chances_with_a_range(found):
     np.testing.assert_allclose((promise.expected, promise.low, promise.high), 40 * np.array(expected), rtol=1e-12)
     between = f"({promise.low:.0f} to {promise.high:.0f})"
     assert str(promise) == f"Of these 40 rows, about {promise.expected:.0f} are expected to be positive {between}. " + (
-        "The range allows for other assumptions about the labelling, within limits, and for chance: the number found "
-        "varies by itself."
+        "The range covers chance and, within limits, other assumptions about the labelling."
     )
     assert str(list_rows(found, 1).promise).startswith("Of this row, about 1 is expected to be positive (")
 
@@ -124,7 +123,7 @@ def test_rows_that_a_method_was_fitted_to_promise_nothing(clinic):
         review = list_rows(fit, 30)
         assert not fit.out_of_fold
         assert (np.diff(review.hidden) <= 0).all()
-        words = "No number of positives is promised for these 30 rows: the method was fitted to them, so what it says"
+        words = "No number of positives is given for these 30 rows: the method was fitted to them, so what it says"
         assert str(review.promise).startswith(words)
         assert review.take(clinic).column("hidden_low").null_count == 30
 
@@ -139,7 +138,7 @@ def test_no_number_is_promised_where_too_little_was_learned(clinic):
         found = fit_table(table, "reported", **ASKED)
         assert kind in [doubt.kind for doubt in found.estimator.doubts_]
         review = list_rows(found, 25)
-        assert str(review.promise).startswith("No number of positives is promised for these 25 rows: too little was")
+        assert str(review.promise).startswith("No number of positives is given for these 25 rows: too little was")
         listed = review.take(table)
         assert listed.column("rank").to_pylist() == list(range(1, 26))
         assert listed.column("hidden").null_count == 25
@@ -305,7 +304,7 @@ def test_what_was_learned_is_said_in_words(found, linear):
     words = " ".join(describe_learning(found))
     learners = found.estimator.diagnosis_.learners
     best = max(learners, key=learners.get)
-    assert f"learned best by {best}: it puts a labelled row above an unlabelled one in {learners[best]:.0%}" in words
+    assert f"learned best by {best}: it ranks a labelled row above an unlabelled one in {learners[best]:.0%}" in words
     assert all(name in words for name in learners)
     assert "Every row was scored by models that had not seen it." in words
     assert found.estimator.diagnosis_.pattern in words
@@ -326,11 +325,11 @@ def test_what_could_not_learn_is_said_in_words(linear, monkeypatch):
 def test_what_was_known_is_said_in_words(clinic):
     asked = {**ASKED, "learners": "linear"}
     words = " ".join(describe_learning(fit_table(clinic, "reported", **asked, prior=(0.4, 0.45))))
-    assert "The share of positives was known to be 40% to 45%, and the estimate was kept to that." in words
+    assert "The share of positives was given as 40% to 45%, and the estimate was made to match." in words
     named = fit_table(clinic, "reported", **ASKED, propensity_features=["sex"])
     words = " ".join(describe_learning(named))
-    assert "The chance of a label was taken to depend only on sex." in words
-    assert "How many rows are positive rests on that, and the ranges" in words
+    assert "The chance of a label was assumed to depend only on sex." in words
+    assert "The number of positives rests on this, and the ranges" in words
     assert "The labels do not" not in words
     words = " ".join(describe_learning(fit_table(clinic, "reported", **ASKED, method="pglin")))
     assert "What separates being positive from being labelled:" in words
@@ -365,24 +364,24 @@ def test_nothing_is_said_that_contradicts_what_was_given(clinic):
     order = "puts the rows in nearly the same order"
     free = fitted(clinic)
     assert order in " ".join(describe_assumptions(free))
-    assert "Neither is certain: hence the range." in " ".join(describe_learning(free))
+    assert "Neither is certain, so the answer is a range." in " ".join(describe_learning(free))
     assert describe_groups(free)[0].startswith("Groups cannot be distinguished: no group is labelled more or less")
     assert "was taken" not in " ".join(describe_groups(free) + describe_learning(free) + describe_assumptions(free))
     named = fitted(clinic, class_features=["bmi", 2], **NAMED)
     for words in (" ".join(describe_learning(named)), " ".join(describe_assumptions(named))):
-        assert "The chance of a label was taken to depend only on age." in words
-        assert "Being positive was taken to depend only on bmi and day." in words
+        assert "The chance of a label was assumed to depend only on age." in words
+        assert "Being positive was assumed to depend only on bmi and day." in words
         assert order not in words
         assert named.estimator.diagnosis_.pattern not in words
     assert describe_groups(named)[0].startswith("Groups ")
     flat = fitted(clinic, propensity_features=[])
     words = describe_learning(flat)
-    assert words[0] == "Every positive was taken to be equally likely to be labelled."
+    assert words[0] == "Every positive was assumed to be equally likely to be labelled."
     assert flat.estimator.diagnosis_.pattern not in words
-    assert "every positive was taken to be equally likely to be labelled" in " ".join(describe_groups(flat))
+    assert "every positive was assumed to be equally likely to be labelled" in " ".join(describe_groups(flat))
     known = fitted(clinic, prior=0.525)
-    assert "known to be 52.5%, and" in " ".join(describe_learning(known))
-    assert "hence the ranges of rows and groups." in " ".join(describe_learning(known))
+    assert "given as 52.5%, and" in " ".join(describe_learning(known))
+    assert "so rows and groups have ranges." in " ".join(describe_learning(known))
     words = describe_assumptions(known)
     assert words[-1] == "The share of positives is 52.5%, as was given."
     assert "decide how many rows are positive" not in " ".join(words)

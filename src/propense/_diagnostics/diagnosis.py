@@ -34,7 +34,7 @@ _FOUND = {
     "class score": "The clearest positives are nearly all labelled; labels are probably rarer among less clear ones.",
     "constant": "The labels do not clearly show which positives are labelled more often; even clear ones can be "
     "unlabelled.",
-    "named": "The chance of a label was taken to depend only on the columns that were named for it.",
+    "named": "The chance of a label was assumed to depend only on the columns that were named for it.",
     "complete": "The class of every row is known.",
 }
 

@@ -73,7 +73,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="The random seed of the labels.", min=0, max=2**32 - 1)] = 0,
     json: Json = False,
 ) -> None:
-    """Hide most labels of scikit-learn's breast cancer data, and find the malignant tumours again."""
+    """Hide most labels of scikit-learn's breast cancer data, and see which methods find the malignant tumours."""
     from propense.cli._demo import run_demo, show_demo
 
     found = run_demo(seed)

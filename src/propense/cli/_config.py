@@ -41,7 +41,8 @@ Config = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help='A TOML file with options by their names, such as label = "reported". Options on the command line take precedence.',
+        help='A TOML file with options by their names, such as label = "reported". Options on the command line take '
+        "precedence.",
         is_eager=True,
         callback=_read_config,
     ),

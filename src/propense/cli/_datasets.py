@@ -10,7 +10,9 @@ from propense.cli._printing import say
 
 __all__ = ["datasets"]
 
-datasets = typer.Typer(no_args_is_help=True, help="List, describe or download data sets of the paper, and nhanes.")
+datasets = typer.Typer(
+    no_args_is_help=True, help="List, describe or download data sets: those of the JERM paper, and nhanes."
+)
 
 Name = Annotated[str, typer.Argument(help="A name from `propense datasets list`.")]
 
@@ -109,7 +111,7 @@ def fetch(
     names_wanted: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="Names of data sets; the paper's tables, not its images, unless given."
+            metavar="[NAME]...", help="Names of data sets. Default: the tables of the JERM paper, without its images."
         ),
     ] = None,
     json: Json = False,

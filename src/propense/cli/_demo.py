@@ -115,7 +115,10 @@ def explain(naive: float, low: float, high: float, truth: float) -> str:
     if low <= truth <= high:
         held = "The truth is within it."
     else:
-        held = "The truth is not within it: malignant tumours that resemble no labelled tumour leave no trace in the labels."
+        held = (
+            "The truth is not within it: malignant tumours that resemble no labelled tumour leave no trace in the "
+            "labels."
+        )
     return (
         "Why the shares differ: Naive counts every unlabelled row as benign, so its share is that of the labelled "
         f"rows, {naive:.1%}. The labels do not show how many more there are. PUClassifier gives a range, {low:.0%} to "
@@ -129,8 +132,8 @@ def check(model: PUClassifier, y: NDArray[np.bool_], labelled: NDArray[np.bool_]
     drawn = draw(hidden, CHECKED, labelled=labelled, random_state=seed)
     share = read(Audit(drawn, y[drawn.rows].astype(float)), hidden, labelled=labelled).positives
     return (
-        f"If people check {CHECKED} unlabelled rows that are drawn at random (propense audit), the share of positives "
-        f"is {share.estimate:.1%}, and {share.low:.1%} to {share.high:.1%} with 95% confidence, whatever the method "
+        f"If people check {CHECKED} unlabelled rows that are drawn at random (propense audit), the estimated share "
+        f"of positives is {share.estimate:.1%} (95% interval {share.low:.1%} to {share.high:.1%}), whatever the method "
         "assumes."
     )
 
@@ -143,7 +146,7 @@ def show_demo(demo: Demo) -> None:
         "these are labelled, clear cases more often than others."
     )
     positives, negatives = demo.held_out
-    table = Table(title="Held-out rows, called malignant above the share that each method estimates")
+    table = Table(title="Held-out rows, predicted malignant if the probability exceeds the estimated share")
     table.add_column("method")
     for column in (f"found, of {positives}", f"false alarms, of {negatives}", "balanced accuracy"):
         table.add_column(column, justify="right")
@@ -152,7 +155,9 @@ def show_demo(demo: Demo) -> None:
         shares = f"{line.balanced_accuracy:.3f}", f"{line.prior:.3f}"
         table.add_row(line.method, str(line.hits), str(line.alarms), *shares)
     console.print(table)
-    console.print("Oracle knows every true class: no method can do much better.")
+    console.print(
+        "Naive treats unlabelled rows as benign. Oracle is fitted to the true classes, so no method can do much better."
+    )
     console.print(demo.reason)
     found = Table(title="Unlabelled rows to review first")
     found.add_column("row", justify="right")

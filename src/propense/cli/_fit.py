@@ -62,8 +62,8 @@ def fit(
         str,
         typer.Option(
             "--label",
-            help="The column that shows which rows are labelled: 1/0, yes/empty, … Or those of several sources: A,B, "
-            "with 1/0, and empty where a source did not look at the row.",
+            help="The column that shows which rows are labelled: 1/0, yes/empty, … For several sources of labels, "
+            "name several columns: A,B, with 1/0, and empty where a source did not look at the row.",
             autocompletion=complete_columns,
         ),
     ],
@@ -129,7 +129,8 @@ def fit(
         bool | None,
         typer.Option(
             "--scar-test/--no-scar-test",
-            help="Test whether every positive row has the same chance of a label. Default: up to 30 features.",
+            help="Test whether every positive row has the same chance of a label (SCAR). Default: tested if there "
+            "are at most 30 features.",
         ),
     ] = None,
     jobs: Annotated[

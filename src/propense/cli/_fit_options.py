@@ -58,12 +58,13 @@ Prior = Annotated[
     str | None,
     typer.Option(
         "--prior",
-        help="The share of rows that are positive, if you know it: 0.15, or a range: 0.1-0.2. The estimate meets "
-        "it, and the SCAR test becomes more powerful. By group: f=0.12,m=0.15-0.2 with --prior-groups.",
+        help="The share of rows that are positive, if you know it: 0.15, or a range: 0.1-0.2. The estimate is "
+        "then made to match it, and the SCAR test becomes more powerful. By group: f=0.12,m=0.15-0.2 with "
+        "--prior-groups.",
     ),
 ]
 PriorGroups = Annotated[
-    str | None, _columns("--prior-groups", "The column that shows the groups of --prior, such as sex.")
+    str | None, _columns("--prior-groups", "The column that holds the groups of --prior, such as sex.")
 ]
 Drop = Annotated[list[str] | None, _columns("--drop", "Columns to leave out: A,B. May be repeated.")]
 Categorical = Annotated[
@@ -76,14 +77,16 @@ Keep = Annotated[
 ]
 Dates = Annotated[
     str | None,
-    typer.Option("--dates", help="What comes first in dates such as 01/02/2020: dmy or mdy, if no cell shows it."),
+    typer.Option(
+        "--dates", help="The order of day and month in dates such as 01/02/2020: dmy or mdy, if no cell shows it."
+    ),
 ]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
         "--missing",
         help="Words that mean a missing cell: unknown,-99. May be repeated. They are added to the usual ones: NA, "
-        "N/A, #N/A, NaN, null, None, <NA>, -, --, a point, a question mark.",
+        "N/A, #N/A, NaN, null, None, <NA>, -, --, . and ?",
     ),
 ]
 MissingWords = Annotated[

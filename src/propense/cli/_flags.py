@@ -15,6 +15,7 @@ _QUOTED_CALL_OR_ARGUMENT = re.compile(
     r"(?P<value>False\b|\[(?P<items>(?:'[^']*'|\"[^\"]*\")(?:, (?:'[^']*'|\"[^\"]*\"))*)\]|(?=['\"\w(\[-]))?"
 )
 _ITEM = re.compile(r"'[^']*'|\"[^\"]*\"")
+_QUOTED = re.compile(r"((?<!\w)(?:'[^']*'|\"[^\"]*\"))")
 # Fitted attributes in brackets, such as (prior_), say nothing to readers who write no Python.
 _ATTRIBUTE = re.compile(r" \((?:[a-z]\w*_(?:\.\w+)?|predict_proba|cv)\)")
 _METHODS = {"PUClassifier": "pu", "SAREM": "sar-em"}
@@ -28,14 +29,18 @@ _PARAMETER = re.compile(
 def with_flags(message: str) -> str:
     """The message as the command line says it.
 
-    ``drop=['x', 'y']`` is written ``--drop 'x' --drop 'y'``, and ``prior=`` is written ``--prior``. Classes become names
-    of methods, fitted attributes are left out, and a sentence says how parameters of a method are set.
+    ``drop=['x', 'y']`` is written ``--drop 'x' --drop 'y'``, and ``prior=`` is written ``--prior``. Classes become
+    names of methods, fitted attributes are left out, and a sentence says how parameters of a method are set.
     """
-    words = _QUOTED_CALL_OR_ARGUMENT.sub(_flag, message)
-    words = _METHOD.sub(lambda match: f"{match[1]} the method {_METHODS[match[2]]}", _ATTRIBUTE.sub("", words))
-    words = _COLUMNS.sub(r"\1 --\2-features", words)
+    pieces = _QUOTED.split(_QUOTED_CALL_OR_ARGUMENT.sub(_flag, message))
+    words = "".join(piece if quoted % 2 else _plain(piece) for quoted, piece in enumerate(pieces))
     how = " Parameters of the method are set with --set, such as --set ridge=10."
     return words + how if _PARAMETER.search(words) else words
+
+
+def _plain(words: str) -> str:
+    words = _METHOD.sub(lambda match: f"{match[1]} the method {_METHODS[match[2]]}", _ATTRIBUTE.sub("", words))
+    return _COLUMNS.sub(r"\1 --\2-features", words)
 
 
 def _flag(match: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from propense.cli._flags import with_flags
 from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import Method
@@ -60,7 +61,7 @@ def inspect(
     if unread:
         say(f"Note: Estimates and coefficients are not shown: {unread}")
     for doubt in doubts:
-        say(f"Note: {doubt}")
+        say(f"Note: {with_flags(doubt)}")
     if effects is not None and effects.lines:
         _show(effects)
     if isinstance(toml, str):

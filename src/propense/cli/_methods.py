@@ -45,7 +45,10 @@ def methods(
         variant = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
         shown.add_row(each, f"{method.__name__}({variant})" if variant else summary(method).replace("`", ""))
     console.print(shown)
-    print("propense methods NAME describes one: its assumptions, what it takes, its parameters, its paper.")
+    print(
+        "y: the probability that a row is positive. e, the propensity: the probability that a positive row is labelled."
+    )
+    print("propense methods NAME describes one method: its assumptions, input, parameters and paper.")
 
 
 def _facts(name: str, method: Any, parameters: dict[str, Any]) -> dict[str, Any]:

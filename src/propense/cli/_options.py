@@ -32,7 +32,7 @@ Decimal = Annotated[
     str | None,
     typer.Option(
         "--decimal",
-        help="The decimal sign of numbers written as text: . or , (the model remembers that of its table).",
+        help="The decimal sign of numbers written as text: . or , (a model remembers the sign of its own table).",
     ),
 ]
 Sheet = Annotated[
@@ -40,7 +40,7 @@ Sheet = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="The encoding of a text file, such as cp1252, if it cannot be found."),
+    typer.Option("--encoding", help="The encoding of a text file, such as cp1252, if it is not recognised."),
 ]
 Format = Annotated[
     str | None,

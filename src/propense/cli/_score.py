@@ -91,7 +91,7 @@ def _remarks(fitted: Any, source: Any, done: Any, top: int | None) -> list[str]:
     for name, count in done.new_levels.items():
         words = f"{count:,} cells of the column {name!r} hold a category that was not in the fit"
         lines.append(f"Note: {words}. They are treated as its most frequent category.")
-    lines += [f"Moved since the fit: {line}" if done.drift.checked else f"Note: {line}" for line in done.drift.lines]
+    lines += [f"Changed since the fit: {line}" if done.drift.checked else f"Note: {line}" for line in done.drift.lines]
     if fitted.audits and fitted.id is not None and fitted.id not in source.columns:
         unknown = "so rows that the audit has a verdict on are not recognised"
         lines.append(f"Note: The table has no column {fitted.id!r}, {unknown}.")

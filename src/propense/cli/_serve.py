@@ -20,12 +20,14 @@ def serve(
             "--folder", help="Where tables and results are kept. Default: propense/serve in your data folder."
         ),
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only, and open no page.")] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address; do not open a browser.")
+    ] = False,
     upload_limit: Annotated[
         int, typer.Option("--upload-limit", min=1, help="The largest file that can be chosen on the page, in MB.")
     ] = 1000,
 ) -> None:
-    """Fit tables, read reports and check rows on a page of this machine, until you press Ctrl-C."""
+    """Fit tables, read reports and check rows in the browser, on this machine alone. Ctrl-C ends it."""
     from propense.ui import check_extra
 
     check_extra()

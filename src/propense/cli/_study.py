@@ -27,7 +27,9 @@ __all__ = ["study"]
 _SHOWN = 20
 _CELL = ("dataset", "mechanism", "frequency", "method", "repeat")
 
-study = typer.Typer(no_args_is_help=True, help="Run, resume and compare experiments: those of the paper, or your own.")
+study = typer.Typer(
+    no_args_is_help=True, help="Run, resume and compare experiments: those of the JERM paper, or your own."
+)
 
 Plan = Annotated[Path, typer.Argument(help="The plan of the study, a TOML file.", exists=True, dir_okay=False)]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="The file of results. Default: next to the plan.")]
@@ -51,7 +53,7 @@ def run_study(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run the experiments that are not in the ledger yet. Stop at any time; the same command continues."""
+    """Run the experiments that are not in the file of results yet. If stopped, the same command continues."""
     from propense.cli._console import Console
     from propense.cli._progress import ProgressBar
     from propense.study import Ledger
@@ -176,7 +178,7 @@ def table_study(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Show the tables of the paper: mean ± standard deviation, average ranks, and wins, losses and draws."""
+    """Show tables as in the paper: mean ± standard deviation, average ranks, and wins, losses and draws."""
     from propense.study.grids import HIGHER_IS_BETTER, WRITERS, duel_grid, favourite, mean_grids, win_grid
     from propense.study.natural_scores import NATURAL_SCORES
     from propense.study.summaries import SCORES, summarise
@@ -213,7 +215,7 @@ def table_study(
 def compare_study(
     plan: Plan, ledger: LedgerFile = None, form: Format = "table", out: Out = None, json: Json = False
 ) -> None:
-    """Compare our means with those of the paper: by cell (csv), or by method, with the largest differences (table)."""
+    """Compare the means with those of the paper: by cell (csv), or by method, with the largest differences (table)."""
     from propense.study.compare import caveats, compare, difference_grids, published_methods
     from propense.study.summaries import summarise
 

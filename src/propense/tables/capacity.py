@@ -196,15 +196,15 @@ class Capacity:
         if self.unpromised:
             return f"No length of the list can be recommended: {self.unpromised}."
         length, cut, (low, high) = self.cheapest(miss, alarm)
-        costs = f"If a positive that is missed costs {miss:g} and a negative that is reviewed {alarm:g}"
-        worth = f"a review is worth it from a chance of {chance_words(cut)} on"
+        costs = f"If missing a positive costs {miss:g} and reviewing a negative costs {alarm:g}"
+        worth = f"a row is worth reviewing if its chance is at least {chance_words(cut)}"
         ends = "" if low == high == length else f" ({low:,} to {high:,})"
         rows = "no row" if not length else "the first row" if length == 1 else f"the first {length:,} rows"
         return f"{costs}, {worth}: review {rows} of the list{ends}."
 
     def __str__(self) -> str:
         if self.unpromised:
-            return f"No number of positives is promised for the unlabelled rows: {self.unpromised}."
+            return f"No number of positives is given for the unlabelled rows: {self.unpromised}."
         return "\n".join(self.about_count(row.positives) for row in self.table()) or self.about_length(self._total)
 
 

@@ -101,13 +101,13 @@ def _ranges(found: Comparison) -> list[str]:
         if not each.has_range or not others:
             continue
         outside = [other.name for other in others if not each.low <= other.share <= each.high]
-        words = f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, holds the estimates of"
+        words = f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, contains the estimates of"
         if not outside:
             lines.append(f"{words} all other methods.")
         elif len(outside) < len(others):
-            lines.append(f"{words} all other methods but {listed(outside)}.")
+            lines.append(f"{words} all other methods except {listed(outside)}.")
         else:
-            lines.append(f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, holds no other estimate.")
+            lines.append(f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, contains no other estimate.")
     without = [each.name for each in found.answered if math.isnan(each.low)]
     if without:
         s = "s" if len(without) == 1 else ""

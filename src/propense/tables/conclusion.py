@@ -22,9 +22,12 @@ _LEVEL = 0.05
 _NAMED = 5
 
 _TOO_LITTLE = "Too little was learned to say which positives are labelled more often than others."
-_WEAK = "The labels hardly depend on the columns that were named for labelling, so who gets a label is not clear."
-_CONFIRMED = "The labels support that some positives are labelled more often than others."
-_AGAINST = "The labels speak against one chance of a label for all positives."
+_WEAK = (
+    "The labels hardly depend on the columns that were named for labelling, so it is not clear which positives get a "
+    "label."
+)
+_CONFIRMED = "The labels suggest that some positives are labelled more often than others."
+_AGAINST = "The labels suggest that not all positives have the same chance of a label."
 _UNCONFIRMED = (
     "The labels do not confirm that labelling depends on these columns: they may have been given at random among the "
     "positives."
@@ -156,7 +159,7 @@ def _in_numbers(scar: ScarTest) -> str:
     )
     if scar.p_value > _LEVEL:
         return words
-    return f"{words} That the test knows only straight-line relations may also be a reason."
+    return f"{words} The test assumes straight-line relations, which may also be a reason."
 
 
 def _of_groups(
@@ -170,9 +173,9 @@ def _of_groups(
     if _is_complete(found):
         return "The class of every row is known, so no group is under-labelled."
     if isinstance(found.estimator, Naive):
-        return f"{_ALONE}: the naive method takes every positive to be labelled."
+        return f"{_ALONE}: the naive method assumes that every positive is labelled."
     if _is_constant(getattr(found.estimator, "propensity_features", None)):
-        return f"{_ALONE}: every positive was taken to be equally likely to be labelled."
+        return f"{_ALONE}: every positive was assumed to be equally likely to be labelled."
     ranged = all(each.ranged for each in compared)
     allowed = "chance and the method's range" if ranged else "chance"
     if not differing:
@@ -187,5 +190,5 @@ def _of_groups(
     listed = ", ".join([*names, *more])
     words = f"Groups differ, beyond what {allowed} would explain, by {listed}."
     if not ranged:
-        words += " That the method itself may be wrong is not allowed for."
+        words += " This does not allow for the method itself being wrong."
     return words

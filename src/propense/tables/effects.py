@@ -50,7 +50,7 @@ def column_effects(model: TableModel, top: int = 10) -> Sheet | None:
     order = np.argsort(-found, kind="stable")[:top]
     shares = [(model.schema.names[j], f"{found[j]:.0%}") for j in order if found[j] > 0.0]
     lines = [[name, "< 1%" if share == "0%" else share] for name, share in shares]
-    return Sheet("Columns that matter most for who is labelled", ["column", "importance"], lines)
+    return Sheet("Columns that matter most for which rows are labelled", ["column", "importance"], lines)
 
 
 def column_importances(model: TableModel) -> Vector | None:

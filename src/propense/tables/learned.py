@@ -30,10 +30,10 @@ _CHECKED = (
     "The rows that were checked were drawn at random, and the verdicts on them are right.",
     "The order of the list is that of the model.",
 )
-_RESTS = "How many rows are positive rests on that, and the ranges take it for granted."
-_LEVELLING = "where labels level off among the most likely rows, and on how the rows are spread"
-_READINGS = f"How many rows are positive rests on {_LEVELLING}. Neither is certain: hence the range."
-_WHICH = f"Which rows are positive rests on {_LEVELLING}. Neither is certain: hence the ranges of rows and groups."
+_RESTS = "The number of positives rests on this, and the ranges assume that it is true."
+_LEVELLING = "inferred from where labels level off among the most likely rows, and from how the rows are spread"
+_READINGS = f"The number of positives is {_LEVELLING}. Neither is certain, so the answer is a range."
+_WHICH = f"Which rows are positive is {_LEVELLING}. Neither is certain, so rows and groups have ranges."
 _AUDITED = "The number of positives and its range rest on the rows that people checked, not on assumptions."
 _ASSUMPTIONS = "The range is what other assumptions about the labelling would give."
 _SHARES = (
@@ -44,8 +44,8 @@ _SHARES = (
 
 # What it means that no column was named.
 _EQUALLY = {
-    "propensity_features": "Every positive was taken to be equally likely to be labelled.",
-    "class_features": "Every row was taken to be equally likely to be positive.",
+    "propensity_features": "Every positive was assumed to be equally likely to be labelled.",
+    "class_features": "Every row was assumed to be equally likely to be positive.",
 }
 
 
@@ -106,7 +106,7 @@ def describe_groups(found: TableFit) -> list[str]:
     lines.append(_SHARES)
     if columns is not None:
         lines.append(
-            f"Labelling was taken to depend only on {_names(found, columns)}. If groups of other columns differ too, "
+            f"Labelling was assumed to depend only on {_names(found, columns)}. If groups of other columns differ too, "
             "that is due to how these are related to it, or to labelling that depends on them after all."
         )
     return lines
@@ -133,7 +133,7 @@ def _taken(found: TableFit) -> list[str]:
     for option, what in (("propensity_features", "The chance of a label"), ("class_features", "Being positive")):
         columns = _named(found, option)
         if columns is not None and len(columns):
-            lines.append(f"{what} was taken to depend only on {_names(found, columns)}.")
+            lines.append(f"{what} was assumed to depend only on {_names(found, columns)}.")
         elif columns is not None:
             lines.append(_EQUALLY[option])
     return lines
@@ -149,7 +149,7 @@ def _named(found: TableFit, option: str) -> Any:
 def _kept_to(found: TableFit) -> list[str]:
     """What was known of the share of positives, and what it moved, as a sentence; none if nothing was."""
     known = _known(found)
-    kept = f"The share of positives was known to be {known}, and the estimate was kept to that."
+    kept = f"The share of positives was given as {known}, and the estimate was made to match."
     return [kept + _moved(found)] if known else []
 
 
@@ -210,7 +210,8 @@ def _learners(learned: dict[str, float]) -> str:
     if math.isnan(learned[best]):
         return f"Which rows are labelled was learned by {best}."
     pairs = (
-        f"it puts a labelled row above an unlabelled one in {learned[best]:.0%} of all pairs; chance alone would in 50%"
+        f"it ranks a labelled row above an unlabelled one in {learned[best]:.0%} of all pairs; "
+        "guessing would do so in 50%"
     )
     if not others:
         return f"Which rows are labelled was learned by {best}: {pairs}."

@@ -38,13 +38,8 @@ UNSURE = (
     "no_overlap",
 )
 TOO_LITTLE = "too little was learned, as the notes on the fit explain"
-_COVERS = (
-    "The range allows for other assumptions about the labelling, within limits, and for chance: the number found "
-    "varies by itself."
-)
-_COVERS_AUDITED = (
-    "The range allows for chance, in the verdicts of the audit and in the number found, 95 times in a hundred."
-)
+_COVERS = "The range covers chance and, within limits, other assumptions about the labelling."
+_COVERS_AUDITED = "The range covers, in 95 of 100 cases, chance in the verdicts of the audit and in the number found."
 # Eight of ten values of a normal distribution are within this many standard deviations.
 _EIGHT_OF_TEN = 1.28
 # And 95 of a hundred within this many.
@@ -99,7 +94,7 @@ class Promise(Readable):
     def about(self, rows: str) -> str:
         """The promise in words, for rows called this."""
         if self.unpromised:
-            return f"No number of positives is promised for {rows}: {self.unpromised}."
+            return f"No number of positives is given for {rows}: {self.unpromised}."
         count = f"{self.expected:,.0f}"
         words = f"Of {rows}, about {count} {'is' if count == '1' else 'are'} expected to be positive"
         if np.isnan(self.low):

@@ -75,7 +75,8 @@ class CsvReader:
         text = "".join(first)
         if not text.strip():
             raise InvalidTable(
-                f"{self._where} is empty: the first line must contain the column names. Check that it is the right file."
+                f"{self._where} is empty: the first line must contain the column names. "
+                "Check that it is the right file."
             )
         bare = re.sub('"[^"]*"', "", text)
         self.separator = max(_SEPARATORS, key=bare.count)
