@@ -18,6 +18,7 @@ version = release = propense.__version__
 
 extensions = [
     "cross_references",
+    "figures.hooks",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -28,8 +29,6 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-if (HERE / "figures" / "hooks.py").exists():
-    extensions.append("figures.hooks")
 exclude_patterns = ["_build", "inventories"]
 templates_path = ["_templates"]
 smartquotes = False
