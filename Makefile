@@ -3,7 +3,7 @@ PYTHON ?= python3
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := .venv/$(SCRIPTS)
 
-.PHONY: demo test fast fuzz floors standards check format bench docs dist clean
+.PHONY: demo test fast fuzz floors standards check format bench docs walk dist clean
 
 demo: .venv/.cli
 	$(BIN)/propense demo
@@ -61,6 +61,10 @@ bench: .venv/.bench
 docs: .venv/.docs
 	$(BIN)/sphinx-build --builder html -W --keep-going --quiet docs docs/_build
 	@echo docs/_build/index.html
+
+# Through every page of the built site in Chromium, which must be on the machine: status 3 says that it is not.
+walk: .venv/.docs
+	$(BIN)/python docs/walk.py
 
 # What a user installs: a wheel and a source archive, checked, the demo run from each in a new environment, and the quick
 # tests from the unpacked archive.

@@ -1,6 +1,7 @@
 """How Sphinx builds the site. `make docs` runs it; nothing is fetched, neither while building nor while reading."""
 
 import importlib.util
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -18,6 +19,7 @@ version = release = propense.__version__
 
 extensions = [
     "cross_references",
+    "figures.hooks",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -28,8 +30,6 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-if (HERE / "figures" / "hooks.py").exists():
-    extensions.append("figures.hooks")
 exclude_patterns = ["_build", "inventories"]
 templates_path = ["_templates"]
 smartquotes = False
@@ -85,6 +85,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"propense {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/icon.svg"
+html_search_scorer = str(HERE / "_static" / "scorer.js")
+# Without it the theme reports on the console that there is none.
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -119,7 +123,16 @@ def _mathjax(app):
     app.config.html_static_path.append(str(folder / "static" / "mathjax" / app.config.mathjax_path))
 
 
+def _link_back(app, name, template, context, doctree):
+    # viewcode takes one name of a module for all that it holds, but some are documented as propense.x and some as
+    # propense.inference.x. Their pages are called by the right one.
+    if name.startswith("_modules/") and "body" in context:
+        link = r'(generated/(propense[\w.]*)\.html)#(?!\2[".])[\w.]+"'
+        context["body"] = re.sub(link, r'\1#\2"', context["body"])
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", _read)
     app.connect("builder-inited", _mathjax)
+    app.connect("html-page-context", _link_back)
