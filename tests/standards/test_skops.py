@@ -16,15 +16,19 @@ FRAME = pd.DataFrame(DATA.X, columns=list("abcd")).assign(k=pd.Categorical(np.wh
 
 
 def fitted():
-    """Every method, and what else a model may consist of."""
+    """Every method, and what else a model may consist of; with a seed, since that decides which trees are kept."""
     for name in propense.__all__:
         kind = getattr(propense, name)
         if isinstance(kind, type) and name != "BasePUClassifier":
             known = {"propensity": np.full(400, 0.5)} if name == "KnownPropensity" else {}
-            yield kind().fit(DATA.X, DATA.labelled, **known), DATA.X
-    yield propense.PUClassifier(learners="linear").fit(FRAME, DATA.labelled), FRAME
-    yield propense.PUClassifier(prior={"u": 0.5, "v": 0.6}, prior_groups="k").fit(FRAME, DATA.labelled), FRAME
-    yield propense.PUClassifier(propensity_features=[0]).fit(DATA.X, DATA.labelled), DATA.X
+            seed = {"random_state": 0} if "random_state" in kind().get_params() else {}
+            yield kind(**seed).fit(DATA.X, DATA.labelled, **known), DATA.X
+    yield propense.PUClassifier(learners="linear", random_state=0).fit(FRAME, DATA.labelled), FRAME
+    yield (
+        propense.PUClassifier(prior={"u": 0.5, "v": 0.6}, prior_groups="k", random_state=0).fit(FRAME, DATA.labelled),
+        FRAME,
+    )
+    yield propense.PUClassifier(propensity_features=[0], random_state=0).fit(DATA.X, DATA.labelled), DATA.X
     from sklearn.linear_model import LogisticRegression
 
     yield propense.SAREM(estimator=LogisticRegression()).fit(DATA.X, DATA.labelled), DATA.X
