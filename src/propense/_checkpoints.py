@@ -75,10 +75,12 @@ class Checkpoint:
         """Keep a part, in place of one of the same name, and write the file."""
         self._parts[part] = {key: np.array(value) for key, value in values.items()}
         self._parts[_SO_FAR] = {"passes": np.array(so_far[0]), "seconds": np.array(so_far[1])}
-        arrays = {f"{name}/{key}": array for name, part in self._parts.items() for key, array in part.items()}
+        arrays: dict[str, Any] = {
+            f"{name}/{key}": array for name, part in self._parts.items() for key, array in part.items()
+        }
         try:
             with self._partial.open("wb") as file:
-                np.savez(file, **{_FACTS: np.array(json.dumps(self._facts))}, **arrays)
+                np.savez(file, **{_FACTS: np.array(json.dumps(self._facts)), **arrays})
                 file.flush()
                 os.fsync(file.fileno())
             self._partial.replace(self.path)
