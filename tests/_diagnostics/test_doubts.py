@@ -66,7 +66,7 @@ EDGES = {
     "collinear": ({"correlation": -0.951}, {"correlation": 0.949}, "log-odds: -0.95). "),
     "at_boundary": ({"surely": 0.51}, {"never": 0.49, "surely": 0.49}, ": 51% of "),
     "all_labelled": ({"frequency": 0.951}, {"frequency": 0.949}, "95.1% of "),
-    "all_positive": ({"prior": 0.951}, {"prior": 0.949}, "(95.1%, prior_)"),
+    "all_positive": ({"prior": 0.951}, {"prior": 0.949}, ": 95.1% (prior_)"),
     "weak_columns": (
         {"named_features": 2, "named_gain": float(scipy.stats.chi2.isf(0.051, 2))},
         {"named_features": 2, "named_gain": float(scipy.stats.chi2.isf(0.049, 2))},

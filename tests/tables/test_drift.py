@@ -46,7 +46,7 @@ def test_rows_that_moved_are_said_and_no_number_is_promised(clinic, model, tmp_p
     done = score_file(model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
     assert done.drift == found
     words = str(done.promise)
-    assert words.startswith("No number of positives is promised")
+    assert words.startswith("No number of positives is given")
     assert "in 'age'" in words
     above = float(str(found.columns[0]).split(" are above ")[1].split(";")[0])
     said = [
