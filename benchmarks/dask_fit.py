@@ -10,8 +10,8 @@ The finished parts of the fit are kept in a checkpoint next to the data (``--che
 same command goes on from there. Passes and seconds of the fit then include those before the stop, up to the last part
 that was kept; bytes and memory are those of the last run alone.
 
-Run: ``python benchmarks/dask_fit.py --folder DIR`` (4 GB of files, written first and reused; a quarter of an hour for
-each round on 2 cores), or with ``--rows 200000 --columns 20 --pieces 10`` for a quick look.
+Run: ``python benchmarks/dask_fit.py --folder DIR`` (4 GB of files, written first and reused; a quarter of an hour on
+2 cores), or with ``--rows 200000 --columns 20 --pieces 10`` for a quick look.
 """
 
 import argparse
