@@ -1,6 +1,8 @@
 """A cluster is found by its address, or Dask is left as it was."""
 
+import asyncio
 import gc
+import logging
 import re
 import socket
 import subprocess
@@ -117,3 +119,24 @@ def test_another_service_at_the_address_is_an_error_at_once():
         with pytest.raises(InvalidOption, match=f"dask={address!r}: no scheduler answers there"), on_dask(address):
             pass
         thread.join()
+
+
+def test_results_that_dask_no_longer_waits_for_are_not_in_the_log(caplog):
+    from distributed.client import AllExit
+
+    async def left_behind(error):
+        async def fail():
+            raise error
+
+        tasks = [asyncio.ensure_future(fail())]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        tasks.clear()
+        gc.collect()
+
+    with on_dask("local"), caplog.at_level(logging.ERROR, "asyncio"):
+        caplog.clear()
+        asyncio.run(left_behind(AllExit()))
+        assert caplog.records == []
+        asyncio.run(left_behind(ValueError("heard")))
+        assert [record.exc_info[1].args for record in caplog.records] == [("heard",)]

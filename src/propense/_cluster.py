@@ -1,6 +1,7 @@
 """Connect to a Dask cluster."""
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ def on_dask(address: str) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise MissingExtra("Dask is not installed. Install it: pip install 'propense[dask]'.") from None
+    logging.getLogger("asyncio").addFilter(_no_given_up_waiting)
     if address == "local":
         # dashboard_address=None does not close the scheduler's HTTP server: it then listens on port 8787.
         closed = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
@@ -40,6 +42,13 @@ def on_dask(address: str) -> Iterator[Any]:
         raise InvalidOption(f"dask={address!r}: no scheduler answers there ({error}).") from None
     with client:
         yield client
+
+
+def _no_given_up_waiting(record: logging.LogRecord) -> bool:
+    """Leave out of the log that Dask, when it is interrupted, no longer waits for results."""
+    from distributed.client import AllExit
+
+    return record.exc_info is None or not isinstance(record.exc_info[1], AllExit)
 
 
 async def _greet(address: str) -> None:
