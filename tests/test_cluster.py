@@ -1,6 +1,5 @@
 """A cluster is found by its address, or Dask is left as it was."""
 
-import asyncio
 import gc
 import logging
 import re
@@ -121,22 +120,12 @@ def test_another_service_at_the_address_is_an_error_at_once():
         thread.join()
 
 
-def test_results_that_dask_no_longer_waits_for_are_not_in_the_log(caplog):
-    from distributed.client import AllExit
-
-    async def left_behind(error):
-        async def fail():
-            raise error
-
-        tasks = [asyncio.ensure_future(fail())]
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        tasks.clear()
-        gc.collect()
-
-    with on_dask("local"), caplog.at_level(logging.ERROR, "asyncio"):
-        caplog.clear()
-        asyncio.run(left_behind(AllExit()))
-        assert caplog.records == []
-        asyncio.run(left_behind(ValueError("heard")))
-        assert [record.exc_info[1].args for record in caplog.records] == [("heard",)]
+def test_an_interrupt_quiets_dask_and_goes_on_to_the_caller(monkeypatch):
+    loggers = [logging.getLogger(name) for name in ("asyncio", "distributed")]
+    for each in loggers:
+        monkeypatch.setattr(each, "level", logging.WARNING)
+    with pytest.raises(KeyboardInterrupt), on_dask("local"):
+        raise KeyboardInterrupt
+    assert [each.level for each in loggers] == [logging.CRITICAL] * 2
+    for each in loggers:
+        each.setLevel(logging.WARNING)

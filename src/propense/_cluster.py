@@ -22,13 +22,13 @@ def on_dask(address: str) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise MissingExtra("Dask is not installed. Install it: pip install 'propense[dask]'.") from None
-    logging.getLogger("asyncio").addFilter(_no_given_up_waiting)
     if address == "local":
         # dashboard_address=None does not close the scheduler's HTTP server: it then listens on port 8787.
         closed = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
         with LocalCluster(**closed) as cluster, Client(cluster) as client:
             cluster.scheduler.http_server.stop()
-            yield client
+            with _quiet_when_interrupted():
+                yield client
         return
     _check(address)
     try:
@@ -40,15 +40,19 @@ def on_dask(address: str) -> Iterator[Any]:
     except (OSError, ValueError, TypeError, MemoryError) as error:
         # MemoryError: the first bytes of another service, read as the length of a message.
         raise InvalidOption(f"dask={address!r}: no scheduler answers there ({error}).") from None
-    with client:
+    with client, _quiet_when_interrupted():
         yield client
 
 
-def _no_given_up_waiting(record: logging.LogRecord) -> bool:
-    """Leave out of the log that Dask, when it is interrupted, no longer waits for results."""
-    from distributed.client import AllExit
-
-    return record.exc_info is None or not isinstance(record.exc_info[1], AllExit)
+@contextmanager
+def _quiet_when_interrupted() -> Iterator[None]:
+    """Once the user interrupts, keep out of the log that Dask no longer waits for results and loses its workers."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for name in ("asyncio", "distributed"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        raise
 
 
 async def _greet(address: str) -> None:

@@ -46,6 +46,8 @@ def start(inputs, out, before="pass", **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Tests that are run under nohup ignore it, and so would the command.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         **options,
     )
 
