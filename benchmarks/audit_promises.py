@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy import special
 
 from natural import read as read_task
 from propense import PUClassifier
@@ -30,7 +30,7 @@ _CLOSE = 1e-6
 
 def log_odds(chances: Rows) -> Rows:
     """Log-odds of chances, kept finite."""
-    return np.asarray(logit(np.clip(chances, _CLOSE, 1.0 - _CLOSE)))
+    return np.asarray(special.logit(np.clip(chances, _CLOSE, 1.0 - _CLOSE)))
 
 
 def errors(
