@@ -57,9 +57,10 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/run_all.py $(if $(AGAIN),--again)
 	$(BIN)/python benchmarks/run_all.py --page
 
-# The site, in docs/_build; a warning is an error.
+# The site, in docs/_build; a warning is an error. One thread: the fits of its figures are small, and five times as slow
+# where threads wait for each other.
 docs: .venv/.docs
-	$(BIN)/sphinx-build --builder html -W --keep-going --quiet docs docs/_build
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --builder html -W --keep-going --quiet docs docs/_build
 	@echo docs/_build/index.html
 
 # Through every page of the built site in Chromium, which must be on the machine: status 3 says that it is not.
