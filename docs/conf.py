@@ -93,7 +93,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "propense"},
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_toc_level": 2,

@@ -51,7 +51,8 @@ if (header) {
       faults.push('the header clips ' + named(each));
   }
   const items = [...header.querySelectorAll('.navbar-nav > li')].filter(shown);
-  const boxes = items.map(each => each.getBoundingClientRect());
+  const tools = [...header.querySelectorAll('.search-button-field, .theme-switch-button')].filter(shown);
+  const boxes = [...items, ...tools].map(each => each.getBoundingClientRect());
   if (Math.max(...boxes.map(each => each.top)) >= Math.min(...boxes.map(each => each.bottom)))
     faults.push('the header has a second row');
   for (const each of items) {
@@ -92,6 +93,8 @@ for (const each of document.querySelectorAll('.bd-article p, .bd-article li, .bd
   for (const code of copy.querySelectorAll('pre, code, .math, mjx-container')) code.remove();
   const raw = copy.textContent.match(/\$[^$\s][^$\n]*\$/);
   if (raw) faults.push('formula as text: ' + raw[0]);
+  const mark = copy.textContent.match(/\{\.[\w-]+\}/);
+  if (mark) faults.push('mark-up as text: ' + mark[0]);
 }
 for (const each of document.querySelectorAll('img'))
   if (shown(each) && each.complete && each.naturalWidth === 0)
