@@ -53,7 +53,7 @@ def of_scores(**more):
 
 def test_of_label_scores_the_range_is_said_and_the_best_learner_first():
     summary, details = str(of_scores()), of_scores().details()
-    assert "Estimated share of positive rows: 17% to 52%, most likely 37.0%." in summary
+    assert "Estimated share of positive rows: 17% to 52%, middle estimate 37.0%." in summary
     assert "learned best by boosted trees; combined with it: logistic regression, extra trees." in summary
     assert "learned best by GaussianNB.\n" in str(of_scores(learners={"GaussianNB": 0.6})) + "\n"
     assert "Other assumptions" not in summary

@@ -30,7 +30,7 @@ def test_estimates_have_their_ranges_and_coefficients_are_shown(folder):
     assert f"share of positives:  {model.estimator.prior_:.1%} (" in shown
     assert f"positives labelled:  {model.estimator.label_frequency_:.1%} (" in shown
     assert "unlabelled:          empty" in shown
-    assert "audit:               none has corrected the model" in shown
+    assert "audit:               none; the model is as it was fitted" in shown
     assert "Largest coefficients" in shown
     assert f"{model.estimator.coef_[0, model.feature_names.index('age')]:+.2f}" in shown
     assert '  label = "reported"' in shown

@@ -30,7 +30,7 @@ def test_columns_are_suggested_by_their_names_if_they_move_the_labels(rng):
     assert suggestion.columns == ["visits", "insured"]
     words = str(suggestion)
     assert "visits (contact with those who look), insured (access)" in words
-    assert "If you agree: --propensity-features visits,insured (and the other columns as --class-features, if" in words
+    assert "If you agree: --propensity-features visits,insured (and --class-features age,bmi,region, if being" in words
     assert found.estimator.propensity_features is None
     # The page asks the same; how to answer on the command line is not for its readers.
     assert words.partition(" If you agree:")[0] in gather_fit(found, "survey").learned
@@ -71,9 +71,7 @@ def test_arrays_get_the_argument_instead_of_the_option(rng):
     frame = survey(rng).to_pandas()
     X, s = frame[["age", "bmi", "visits"]], frame["told"]
     suggestion = suggest_columns(summarise_estimator(SAREM(tol=1e-3).fit(X, s), X, s))
-    assert "If you agree: propensity_features=['visits'] (and the other columns as class_features, if" in str(
-        suggestion
-    )
+    assert "If you agree: propensity_features=['visits'] (and class_features=['age', 'bmi'], if" in str(suggestion)
     assert suggest_columns(summarise_estimator(SAREM(tol=1e-3).fit(X.to_numpy(), s), X.to_numpy(), s)) is None
 
 

@@ -50,7 +50,7 @@ class Diagnosis(Readable):
     height : float
         Where the probability of a label levels off for the clearest positives, if e is constant. Near 1 they are nearly
         all labelled, so labelling follows the class score. Well below 1, some of them are unlabelled too. 0 if it was
-        not asked for, because the columns of e were named beside label scores.
+        not estimated, because the columns of e were named.
     share : float
         The part of the steepness along βᵀx that was given to e.
     evidence : float
@@ -188,7 +188,7 @@ priors: share of positive rows under each assumption."""
         if self.low == self.high:
             lines.append(f"Share of positive rows, as it was given: {used}.")
         elif not math.isnan(self.low):
-            lines.append(f"Estimated share of positive rows: {self.low:.0%} to {self.high:.0%}, most likely {used}.")
+            lines.append(f"Estimated share of positive rows: {self.low:.0%} to {self.high:.0%}, middle estimate {used}.")
         else:
             lines.append(f"Estimated share of positive rows: {used}.")
         if len(self.moved) > 1 or (self.moved and "all rows" not in self.moved):

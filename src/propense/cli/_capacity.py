@@ -57,7 +57,7 @@ def list_length(
 def describe_capacity(
     found: "Capacity", rows: int | None, miss: float | None, alarm: float | None, promised: int | None = None
 ) -> list[str]:
-    """What to expect of so many rows, the cheapest list, and how many rows it takes to find round numbers.
+    """What to expect of a list of this length, the cheapest list, and how many rows it takes to find round numbers.
 
     What a list of `promised` rows holds has been said already.
     """

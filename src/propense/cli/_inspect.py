@@ -23,7 +23,7 @@ _FACTS = {
     "spelling": "table written with",
 }
 # How an audit of a file that has none is shown.
-_NO_AUDIT = "none has corrected the model"
+_NO_AUDIT = "none; the model is as it was fitted"
 
 
 def inspect(

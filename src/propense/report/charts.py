@@ -217,7 +217,7 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
         last_words=f"{last:,} rows",
         alternative=f"A curve that rises from 0 to {low[-1]:,.0f} to {high[-1]:,.0f} positives in {last:,} rows.",
         table=Grid(
-            "How many rows to review to find so many positives",
+            "How many rows to review, by the number of positives to find",
             ["positives to find", "rows to review, range", "middle estimate"],
             [
                 [

@@ -44,7 +44,7 @@ def describe_audit(found: "TableAudit") -> list[str]:
     ]
     if verdicts.cannot_say:
         lines.append(
-            f"Rows of which nobody can say were taken to be like the others. If they were all negative, "
+            f"Rows that nobody could judge are assumed to be like the others. If they were all negative, "
             f"{found.if_all_no:.1%} of {whole} would be positive; if they were all positive, {found.if_all_yes:.1%}."
         )
     lines.append("The list of rows to review, by its length: share of its rows that are positive; share of the hidden")

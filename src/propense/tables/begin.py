@@ -51,7 +51,7 @@ class BegunFit:
 def begin_fit(table: Any, options: FitOptions, where: str, *, most: int | None = None) -> BegunFit:
     """Read an Arrow table for a fit; all that is wrong with it is one error.
 
-    If there are more rows than `most`, so many are drawn at random.
+    If there are more rows than `most`, this many are drawn at random.
     """
     problems = Problems(where)
     columns = check_columns(table.column_names, options, where, problems)

@@ -22,7 +22,7 @@ _ROUND = (1, 2, 5)
 
 
 class ToFind(NamedTuple):
-    """How many rows to review, the most likely positives first, to find so many positives.
+    """How many rows to review, the most likely positives first, to find a given number of positives.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Capacity:
         return Promise(length, float(self.expected[length]), float(low), float(high), audited=self.audited)
 
     def to_find(self, count: int) -> tuple[int | None, int | None, int | None]:
-        """How many rows to review to find so many positives: the fewest, the expected number, and the most.
+        """How many rows to review to find `count` positives: the fewest, the expected number, and the most.
 
         None means that even all unlabelled rows may not be enough, or, of the first two, are not.
         """
@@ -154,7 +154,7 @@ class Capacity:
         return [ToFind(count, *self.to_find(count)) for count in counts]
 
     def about_length(self, length: int) -> str:
-        """What to expect if so many rows can be reviewed, in words."""
+        """What to expect if `length` rows can be reviewed, in words."""
         promise = self.at(length)
         if self.unpromised:
             return str(promise)
@@ -175,7 +175,7 @@ class Capacity:
         return f"The list ends at a row with a chance of {last} of being positive."
 
     def about_count(self, count: int) -> str:
-        """How many rows to review to find so many positives, in words."""
+        """How many rows to review to find `count` positives, in words."""
         if self.unpromised:
             return f"No number is promised: {self.unpromised}."
         low, expected, high = self.to_find(count)

@@ -223,7 +223,7 @@ def compare_table(
     top : int, default=100
         The length of the lists of rows to review that are compared.
     max_rows : int or None, default=50 000
-        The most rows to compare methods on; of more, so many are drawn at random. None compares on all.
+        The most rows to compare methods on; from a longer table, this many are drawn at random. None compares on all.
     jobs : int, default=None
         How many methods are fitted at the same time; -1 means as many as there are processors.
     where : str, default=None

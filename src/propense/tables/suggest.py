@@ -40,8 +40,8 @@ _WORDS = {word: about for about, words in LOOKED_AT.items() for word in words.sp
 _OTHERWISE = {"birth", "born", "birthday", "death", "died"}
 # A column must move the labels, given the others, at this level: several are tested, and few should be named in vain.
 _LEVEL = 0.01
-# Rows that are tested, and columns that are named.
-_ROWS, _MOST = 20_000, 8
+# Rows that are tested, columns that are named, and other columns that are written out.
+_ROWS, _MOST, _WRITTEN = 20_000, 8, 20
 
 
 @dataclass(frozen=True)
@@ -55,31 +55,43 @@ class Suggestion:
         What the name of each speaks of.
     from_table : bool
         Whether the fit was of a table, for which the command line has an option.
+    others : tuple of str
+        The other columns, if they are few enough to be written out.
     """
 
     columns: list[str]
     reasons: list[str]
     from_table: bool = True
+    others: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         named = ", ".join(f"{name} ({reason})" for name, reason in zip(self.columns, self.reasons, strict=True))
-        flag = "--class-features" if self.from_table else "class_features"
         if len(self.columns) == 1:
             head, tested, these = "A column", "Its name suggests it, and it moves the labels", "it"
         else:
             head, tested, these = "Columns", "Their names suggest it, and they move the labels", "these"
         return (
             f"{head} that may say who gets labelled rather than who is positive: {named}. {tested}; whether it is so, "
-            f"only you can know. If you agree: {self._option()} (and the other columns as {flag}, if being positive "
-            f"does not depend on {these})"
+            f"only you can know. If you agree: {self._option('propensity_features', self.columns)} (and "
+            f"{self._rest()}, if being positive does not depend on {these})"
         )
 
-    def _option(self) -> str:
+    def _rest(self) -> str:
+        kind = "class_features"
+        if self.others:
+            return self._option(kind, list(self.others))
+        return f"the other columns as {_flag(kind) if self.from_table else kind}"
+
+    def _option(self, kind: str, names: list[str]) -> str:
         if not self.from_table:
-            return f"propensity_features={self.columns!r}"
-        if any("," in name for name in self.columns):
-            return " ".join(f"--propensity-features {shlex.quote(name)}" for name in self.columns)
-        return f"--propensity-features {shlex.quote(','.join(self.columns))}"
+            return f"{kind}={names!r}"
+        if any("," in name for name in names):
+            return " ".join(f"{_flag(kind)} {shlex.quote(name)}" for name in names)
+        return f"{_flag(kind)} {shlex.quote(','.join(names))}"
+
+
+def _flag(kind: str) -> str:
+    return f"--{kind.replace('_', '-')}"
 
 
 def suggest_columns(found: TableFit) -> Suggestion | None:
@@ -109,7 +121,9 @@ def suggest_columns(found: TableFit) -> Suggestion | None:
         return None
     places = places[:_MOST]
     names = [found.schema.names[j] for j in places]
-    return Suggestion(names, [about[j] for j in places], found.model is not None)
+    others = tuple(name for name in found.schema.names if name not in names)
+    few = others if len(others) <= _WRITTEN else ()
+    return Suggestion(names, [about[j] for j in places], found.model is not None, few)
 
 
 def _spoken_of(name: str) -> str:
