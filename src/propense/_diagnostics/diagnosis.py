@@ -188,7 +188,9 @@ priors: share of positive rows under each assumption."""
         if self.low == self.high:
             lines.append(f"Share of positive rows, as it was given: {used}.")
         elif not math.isnan(self.low):
-            lines.append(f"Estimated share of positive rows: {self.low:.0%} to {self.high:.0%}, middle estimate {used}.")
+            lines.append(
+                f"Estimated share of positive rows: {self.low:.0%} to {self.high:.0%}, middle estimate {used}."
+            )
         else:
             lines.append(f"Estimated share of positive rows: {used}.")
         if len(self.moved) > 1 or (self.moved and "all rows" not in self.moved):
