@@ -9,7 +9,14 @@ from tempfile import TemporaryDirectory
 
 from propense.errors import PropenseError
 
-__all__ = ["write_atomically"]
+__all__ = ["is_part_of", "write_atomically"]
+
+
+def is_part_of(path: Path, table: Path) -> bool:
+    """Whether writing `path` would change the table: its file, or, of a folder, a Parquet file in it."""
+    if table.is_dir():
+        return path.suffix.lower() == ".parquet" and path.resolve().is_relative_to(table.resolve())
+    return path.exists() and table.exists() and path.samefile(table)
 
 
 @contextmanager

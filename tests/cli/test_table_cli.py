@@ -21,6 +21,7 @@ from propense.cli._flags import with_flags
 from propense.errors import PropenseError
 from propense.tables import (
     TableFile,
+    TableFolder,
     TableModel,
     capacity,
     conclude,
@@ -635,7 +636,30 @@ def test_no_file_of_a_folder_is_overwritten(tmp_path, clinic):
     before = table.read_bytes()
     status, _, err = call("fit", table.parent, *FIT, "--model", table)
     assert (status, table.read_bytes()) == (2, before)
-    assert "is also read, so it is not overwritten" in err
+    assert f"would be a part of the table in {table.parent}, so it is not overwritten" in err
+
+
+def test_a_folder_is_read_as_its_table_by_every_command(in_pieces, folder, tmp_path):
+    """Scores, lists, audits and bounds of the folder are those of the same rows in one file."""
+    model = ("--model", folder / "m.propense")
+    parquet.write_table(TableFolder(in_pieces).read(), tmp_path / "whole.parquet")
+    for command, asked in (
+        (("score",), ("--top", 30)),
+        (("score",), ()),
+        (("audit", "draw"), ("--size", 40)),
+    ):
+        printed = []
+        for table in (in_pieces, tmp_path / "whole.parquet"):
+            status, out, err = call(*command, table, *model, "--out", tmp_path / f"{table.stem}.csv", *asked)
+            assert (status, err) == (0, "")
+            printed.append((tmp_path / f"{table.stem}.csv").read_text())
+        assert printed[0] == printed[1]
+    found = [call("bounds", table, *model, "--odds-ratio", 2) for table in (in_pieces, tmp_path / "whole.parquet")]
+    assert found[0] == found[1]
+    assert found[0][0] == 0
+    out = in_pieces / "scores.parquet"
+    refused(["score", in_pieces, *model, "--out", out], "--out", "would be a part of the table")
+    refused(["score", in_pieces, *model, "--out", tmp_path / "o.csv", "--sheet", "x"], "--sheet is for a file")
 
 
 def test_text_views_take_decimal_commas_and_are_defused(tmp_path):

@@ -47,6 +47,24 @@ def test_the_pieces_are_the_table(folder, clinic):
     assert pieces.read().equals(clinic.combine_chunks())
 
 
+def test_batches_are_the_table_with_types_that_hold_every_file(tmp_path, clinic, monkeypatch):
+    age, region = (clinic.column_names.index(name) for name in ("age", "region"))
+    first, second = clinic, clinic.slice(100, 120).set_column(age, "age", clinic["age"].slice(100, 120).cast("float64"))
+    # Each file has categories of its own.
+    first, second = (each.set_column(region, "region", each["region"].dictionary_encode()) for each in (first, second))
+    parquet.write_table(first, tmp_path / "a.parquet")
+    parquet.write_table(second.select(clinic.column_names[::-1]), tmp_path / "b.parquet")
+    pieces = TableFolder(tmp_path)
+    whole = pieces.read()
+    monkeypatch.setattr("propense.tables.folder.ROWS", 70)
+    batches = list(pieces.batches())
+    assert max(batch.num_rows for batch in batches) == 70
+    assert pa.Table.from_batches(batches).to_pylist() == whole.to_pylist()
+    assert {batch.schema for batch in batches} == {whole.schema}
+    assert whole.schema.field("age").type == pa.float64()
+    assert whole.num_rows == 720
+
+
 def test_a_folder_that_cannot_be_read_is_an_error(folder, monkeypatch):
     scan = os.scandir
 

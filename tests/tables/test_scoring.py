@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import compute, csv
+from pyarrow import compute, csv, parquet
 
 from propense.errors import InvalidLabels, InvalidOption, InvalidTable
-from propense.tables import TableFile, TableWriter, fit_table, score_file
+from propense.tables import TableFile, TableFolder, TableWriter, fit_table, score_file
 from propense.tables.formats import csv_files, excel_files, json_files, typed_files
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
@@ -43,6 +43,26 @@ def test_every_row_keeps_its_place_and_gets_its_scores(tmp_path, clinic, found, 
         values = [float(cell) for cell in back.column(column).to_pylist()]
         np.testing.assert_allclose(values, getattr(found.scores, column), rtol=1e-12)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, out])
+
+
+@pytest.mark.parametrize("top", [None, 40])
+def test_a_folder_is_scored_as_its_table(tmp_path, clinic, found, top):
+    (tmp_path / "clinic" / "later").mkdir(parents=True)
+    parquet.write_table(clinic, tmp_path / "whole.parquet")
+    parquet.write_table(clinic.slice(0, 250), tmp_path / "clinic" / "a.parquet", row_group_size=200)
+    parquet.write_table(clinic.slice(250), tmp_path / "clinic" / "later" / "b.parquet")
+    whole = score_file(found.model, TableFile(tmp_path / "whole.parquet"), tmp_path / "o.parquet", top=top)
+    pieces = TableFolder(tmp_path / "clinic")
+    done = score_file(found.model, pieces, tmp_path / "p.parquet", top=top)
+    assert (done.rows, done.labelled, done.listed) == (600, whole.labelled, whole.listed)
+    assert str(done.promise) == str(whole.promise)
+    assert parquet.read_table(tmp_path / "p.parquet").equals(parquet.read_table(tmp_path / "o.parquet"))
+    # It would be read as a part of the table the next time.
+    for name in ("a.parquet", "later/new.parquet"):
+        with pytest.raises(InvalidTable, match=r"parquet is a part of the table, which is not overwritten"):
+            score_file(found.model, pieces, tmp_path / "clinic" / name, top=top)
+    score_file(found.model, pieces, tmp_path / "clinic" / "list.csv", top=top)
+    assert TableFolder(tmp_path / "clinic").rows == 600
 
 
 def test_text_is_written_as_it_was_read(tmp_path, clinic, found):

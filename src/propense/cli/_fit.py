@@ -38,10 +38,10 @@ from propense.cli._fit_options import (
 from propense.cli._flags import with_flags
 from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
-from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Sheet
+from propense.cli._options import Decimal, Defuse, Encoding, Format, Sheet, Table
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import harmless, say
-from propense.cli._streams import STANDARD, name_of, open_table, said_of, standard_output
+from propense.cli._streams import STANDARD, name_of, open_folder, open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -49,15 +49,10 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
-Tables = Annotated[
-    Path,
-    typer.Argument(metavar="TABLE", help=f"A file: {FILES}; a folder of Parquet files; or - for standard input."),
-]
-
 
 def fit(
     context: typer.Context,
-    table: Tables,
+    table: Table,
     label: Annotated[
         str,
         typer.Option(
@@ -163,24 +158,19 @@ def fit(
 ) -> None:
     """Estimate which rows of a table are positive, when only some of the positives are labelled."""
     from propense.cli._fit_summary import show_fit
-    from propense.tables import TableFolder, list_rows, write_list
     from propense.tables import capacity as find_capacity
+    from propense.tables import list_rows, write_list
     from propense.tables.configuration import write_toml
     from propense.tables.review import check_list
 
-    in_pieces = dask is not None or table.is_dir()
-    if in_pieces:
-        given = {"--sheet": sheet, "--encoding": encoding, "--format": format}
-        _refuse_for_folders([option for option, value in given.items() if value is not None])
     source = (
-        TableFolder(table)
-        if in_pieces
-        else open_table(table, format=format, sheet=sheet, encoding=encoding, holding=[label, *label.split(",")])
+        open_table(table, format=format, sheet=sheet, encoding=encoding, holding=[label, *label.split(",")])
+        if dask is None
+        else open_folder(table, sheet=sheet, encoding=encoding, format=format)
     )
-    read = [piece.path for piece in source.pieces] if isinstance(source, TableFolder) else [table]
     checkpoint = _checkpoint(dask, checkpoint, model or report, fresh)
     outputs = {"--list": review, "--model": model, "--report": report, "--checkpoint": checkpoint}
-    keep_apart([*read, *([] if config is None else [config])], outputs)
+    keep_apart([table, *([] if config is None else [config])], outputs)
     if report is not None:
         from propense.report import check_extra
 
@@ -304,11 +294,6 @@ def _fit_on_dask(source: Any, options: "FitOptions", dask: str, checkpoint: Path
 def _tell(line: str) -> None:
     """Print a line on standard error, which is not part of the result."""
     print(harmless(line), file=sys.stderr, flush=True)
-
-
-def _refuse_for_folders(options: list[str]) -> None:
-    if options:
-        raise InvalidOption(f"{options[0]} is for a file, and Parquet files in a folder or on Dask do not need it.")
 
 
 def _write_fit(

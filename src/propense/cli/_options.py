@@ -27,7 +27,10 @@ __all__ = [
 
 # The files that hold tables.
 FILES = "CSV, JSON lines (both also .gz), Excel (.xlsx), Parquet or Arrow"
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help=f"A file: {FILES}; or - for standard input.")]
+Table = Annotated[
+    Path,
+    typer.Argument(metavar="TABLE", help=f"A file: {FILES}; a folder of Parquet files; or - for standard input."),
+]
 Decimal = Annotated[
     str | None,
     typer.Option(

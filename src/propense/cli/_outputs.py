@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from propense._files import is_part_of
 from propense.errors import InvalidOption
 
 __all__ = ["keep_apart"]
@@ -21,7 +22,9 @@ def keep_apart(read: list[Path], written: dict[str, Path | None]) -> None:
             raise InvalidOption(f"{option} {path} is not a regular file. Give the name of a file.")
         if not path.parent.is_dir():
             raise InvalidOption(f"{option} {path}: there is no folder {path.parent}.")
-        if path.exists() and any(each.exists() and path.samefile(each) for each in read):
-            raise InvalidOption(f"{option} {path} is also read, so it is not overwritten. Give another name.")
+        for each in read:
+            if is_part_of(path, each):
+                where = f"would be a part of the table in {each}" if each.is_dir() else "is also read"
+                raise InvalidOption(f"{option} {path} {where}, so it is not overwritten. Give another name.")
     if len({path.resolve() for path in wanted.values()}) < len(wanted):
         raise InvalidOption(f"{' and '.join(wanted)} are the same file. Give them different names.")

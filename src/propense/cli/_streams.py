@@ -16,10 +16,10 @@ from propense.cli._printing import json_wanted
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
-    from propense.tables import TableFile
+    from propense.tables import TableFile, TableFolder
     from propense.tables.spelling import Spelling
 
-__all__ = ["STANDARD", "name_of", "open_table", "said_of", "standard_output"]
+__all__ = ["STANDARD", "name_of", "open_folder", "open_table", "said_of", "standard_output"]
 
 STANDARD = Path("-")
 _INPUT = "standard input"
@@ -33,12 +33,14 @@ def open_table(
     encoding: str | None = None,
     expected: "Spelling | None" = None,
     holding: Collection[str] = (),
-) -> "TableFile":
-    """The table in a file, or on standard input, which is kept on disk while it is used."""
+) -> "TableFile | TableFolder":
+    """The table in a file or folder, or on standard input, which is kept on disk while it is used."""
     from propense.tables import TableFile
     from propense.tables.formats.names import check_format, sniff
 
     chosen: dict[str, Any] = {"sheet": sheet, "encoding": encoding, "expected": expected, "holding": holding}
+    if table.is_dir():
+        return open_folder(table, format=format, sheet=sheet, encoding=encoding)
     if table != STANDARD:
         return TableFile(table, format=format, **chosen)
     check_format(format)
@@ -56,6 +58,16 @@ def open_table(
     # The rows are read when they are needed, and the file goes when nobody needs it any more.
     weakref.finalize(source, shutil.rmtree, folder, True)
     return source
+
+
+def open_folder(table: Path, **given: str | None) -> "TableFolder":
+    """The table in a folder of Parquet files, or in one such file; `given` are options that only other files need."""
+    from propense.tables import TableFolder
+
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidOption(f"--{option} is for a file, and Parquet files in a folder or on Dask do not need it.")
+    return TableFolder(table)
 
 
 def name_of(table: Path) -> str:

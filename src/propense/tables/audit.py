@@ -19,6 +19,7 @@ from propense.tables.audit_files import COLUMNS, ROW, Plan, design_of, make_file
 from propense.tables.audit_rows import AuditRows, read_design, read_rows
 from propense.tables.audit_words import describe_audit
 from propense.tables.files import TableFile, TableWriter
+from propense.tables.folder import TableFolder
 from propense.tables.model import ADDED, TableModel, lists_by_class, prior_range
 from propense.tables.past_audits import PastDraw, answers
 from propense.tables.pooled_audits import agree, as_audit, check_strata, check_verdicts, count_verdicts, pool
@@ -149,7 +150,7 @@ def draw_audit(
 
 def write_audit(
     rows: Any,
-    source: TableFile,
+    source: TableFile | TableFolder,
     out: Path,
     *,
     decimal: str | None = None,
@@ -161,7 +162,7 @@ def write_audit(
     Parameters
     ----------
     rows : pyarrow.Table
-    source : TableFile
+    source : TableFile or TableFolder
         The table that they were drawn from: a CSV file gets its separator and byte order mark.
     out : Path
         The format follows from its name.

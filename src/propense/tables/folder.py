@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from propense.errors import InvalidTable
 from propense.tables.cells import first_line
 from propense.tables.files import TableFile, check_exists, need_arrow
+from propense.tables.formats.typed_files import ROWS
 
 __all__ = ["Piece", "TableFolder", "join_tables"]
 
@@ -37,13 +39,26 @@ class Piece:
 
     def read(self, columns: list[str]) -> Any:
         """Some columns of its rows, as an Arrow table."""
+        with self._open() as file:
+            table = file.read_row_group(self.group, columns=columns)
+            table.validate(full=True)
+            return table
+
+    def batches(self, columns: list[str]) -> Iterator[Any]:
+        """Some columns of its rows, as record batches."""
+        with self._open() as file:
+            for batch in file.iter_batches(ROWS, row_groups=[self.group], columns=columns):
+                batch.validate(full=True)
+                yield batch
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        """Its file; errors name the file and the row group."""
         from pyarrow import ArrowException, parquet
 
         try:
             with parquet.ParquetFile(self.path) as file:
-                table = file.read_row_group(self.group, columns=columns)
-            table.validate(full=True)
-            return table
+                yield file
         except (ArrowException, OSError) as error:
             raise InvalidTable(f"{self.path}, row group {self.group}, cannot be read: {first_line(error)}.") from None
 
@@ -80,6 +95,16 @@ class TableFolder:
     def read(self) -> Any:
         """The whole table in memory."""
         return join_tables([piece.read(self.columns) for piece in self.pieces])
+
+    def batches(self) -> Iterator[Any]:
+        """Record batches in the order of the rows, each with the types that hold the values of every file."""
+        import pyarrow as pa
+
+        none = pa.schema([(name, self.kinds[name]) for name in self.columns]).empty_table()
+        for piece in self.pieces:
+            for batch in piece.batches(self.columns):
+                # The files may have their columns in different orders.
+                yield from join_tables([none, pa.Table.from_batches([batch])]).to_batches()
 
     def starts(self) -> NDArray[np.intp]:
         """The number of the first row of each piece in the whole table."""

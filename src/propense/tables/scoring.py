@@ -1,6 +1,5 @@
 """Score a table on disk in batches: write every row with its three scores, or the list of rows to review first."""
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._files import write_atomically
+from propense._files import is_part_of, write_atomically
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
 from propense.tables.cells import check_decimal, row_ids, take_rows
 from propense.tables.drift import Drift, DriftWatch
 from propense.tables.files import TableFile, TableWriter, check_output, need_arrow
 from propense.tables.fitted_rows import are_among, hash_ids, hash_values
+from propense.tables.folder import TableFolder
 from propense.tables.model import ADDED, Scores, TableModel, review_order
 from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
 from propense.tables.reasons import model_reasons
@@ -81,7 +81,7 @@ class Scored:
 
 def score_file(
     model: TableModel,
-    source: TableFile,
+    source: TableFile | TableFolder,
     out: Path,
     *,
     top: int | None = None,
@@ -98,7 +98,7 @@ def score_file(
     Parameters
     ----------
     model : TableModel
-    source : TableFile
+    source : TableFile or TableFolder
     out : Path
         The file to write, whole or not at all. The format follows from its name.
     top : int, default=None
@@ -232,7 +232,7 @@ def _remembers(model: TableModel, columns: list[str]) -> bool:
     return model.fitted_rows is not None and (model.id is None or model.id in columns)
 
 
-def _check(model: TableModel, source: TableFile, out: Path, top: int | None, decimal: str | None) -> None:
+def _check(model: TableModel, source: TableFile | TableFolder, out: Path, top: int | None, decimal: str | None) -> None:
     check_decimal(decimal)
     model.schema.check(source.columns, source.where)
     if top is not None and isinstance(model.estimator, Naive):
@@ -241,8 +241,9 @@ def _check(model: TableModel, source: TableFile, out: Path, top: int | None, dec
     if taken:
         raise InvalidTable(f"{source.where} already has a column {taken[0]!r}, which scoring would add. Rename it.")
     check_output(out, len(source.columns) + len(ADDED), 0 if top is None else top)
-    if os.path.exists(out) and out.samefile(source.path):
-        raise InvalidTable(f"{out} is the table itself, which is not overwritten. Choose another file.")
+    if is_part_of(out, source.path):
+        whole = "a part of the table" if source.path.is_dir() else "the table itself"
+        raise InvalidTable(f"{out} is {whole}, which is not overwritten. Choose another file.")
 
 
 def _check_scores(scores: Scores, where: str, first_row: int) -> None:
