@@ -166,7 +166,7 @@ def fit(
     source = (
         open_table(table, format=format, sheet=sheet, encoding=encoding, holding=[label, *label.split(",")])
         if dask is None
-        else open_folder(table, sheet=sheet, encoding=encoding, format=format)
+        else open_folder(table, sheet=sheet, encoding=encoding)
     )
     checkpoint = _checkpoint(dask, checkpoint, model or report, fresh)
     outputs = {"--list": review, "--model": model, "--report": report, "--checkpoint": checkpoint}

@@ -40,7 +40,8 @@ def open_table(
 
     chosen: dict[str, Any] = {"sheet": sheet, "encoding": encoding, "expected": expected, "holding": holding}
     if table.is_dir():
-        return open_folder(table, format=format, sheet=sheet, encoding=encoding)
+        # A format is that of standard output here.
+        return open_folder(table, sheet=sheet, encoding=encoding)
     if table != STANDARD:
         return TableFile(table, format=format, **chosen)
     check_format(format)
