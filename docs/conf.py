@@ -29,6 +29,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "typography",
 ]
 exclude_patterns = ["_build", "inventories"]
 templates_path = ["_templates"]

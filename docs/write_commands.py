@@ -47,7 +47,7 @@ def _names(each: Any) -> str:
 
 
 def _help(each: Any) -> str:
-    text = " ".join((each.help or "").split()).replace("|", r"\|")
+    text = " ".join((each.help or "").split()).replace("|", r"\|").replace("<", r"\<")
     default = each.default
     return text if each.required or default is None or isinstance(default, bool) else f"{text} Default: {default}."
 

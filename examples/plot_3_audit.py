@@ -42,28 +42,30 @@ for size in sizes:
     part = draw(hidden, size, labelled=labelled, random_state=0)
     audits.append(read(Audit(part, positive[part.rows].astype(float)), hidden, labelled=labelled).positives)
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
 ends = np.array([[model.diagnosis_.low, model.diagnosis_.high], *([each.low, each.high] for each in audits)]).T
 middle = np.array([model.prior_, *(each.estimate for each in audits)])
-axes[0].errorbar(middle, range(len(middle)), xerr=np.abs(ends - middle), fmt="o", color="#1f6fb4", capsize=3)
-axes[0].axvline(positive.mean(), color="black", linestyle="dotted", label="true")
-axes[0].set_yticks(range(len(middle)), ["labels alone", *(f"{size} rows checked" for size in sizes)])
-axes[0].invert_yaxis()
-axes[0].set(xlabel="share of positive rows", xlim=(0, 0.8))
-axes[0].legend(frameon=False)
+figure, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
+ax.errorbar(middle, range(len(middle)), xerr=np.abs(ends - middle), fmt="o", color="#1f6fb4", capsize=3)
+ax.axvline(positive.mean(), color="black", linestyle="dotted", label="true")
+ax.set_yticks(range(len(middle)), ["labels alone", *(f"{size} rows checked" for size in sizes)])
+ax.invert_yaxis()
+ax.set(xlabel="share of positive rows", xlim=(0, 0.8))
+ax.legend(frameon=False)
 
 # %%
-# :func:`propense.audit.correct` moves the probabilities of all rows to what the verdicts say. On the right, unlabelled
-# rows in ten groups by h(x), the probability that an unlabelled row is positive: on the dotted line, a probability of
-# 30% means that 30 of 100 rows are positive.
+# :func:`propense.audit.correct` moves the probabilities of all rows to what the verdicts say. The figure shows
+# the unlabelled rows in ten groups by h(x), the probability that an unlabelled row is positive: on the dotted line, a
+# probability of 30% means that 30 of 100 rows are positive.
 corrected = correct(model, found)
+
+figure, ax = plt.subplots(figsize=(5.5, 3.4), layout="constrained")
 for chosen, words, colour in ((model, "before the audit", "#999999"), (corrected, "after it", "#1f6fb4")):
     chances = chosen.predict_hidden(X)[~labelled]
     parts = np.array_split(np.argsort(chances), 10)
     said = [chances[part].mean() for part in parts]
     true = [positive[~labelled][part].mean() for part in parts]
-    axes[1].plot(said, true, "o-", color=colour, label=words)
-axes[1].plot([0, 1], [0, 1], color="black", linestyle="dotted")
-axes[1].set(xlabel="h(x), as predicted", ylabel="share that is positive", xlim=(0, 1), ylim=(0, 1))
-axes[1].legend(frameon=False)
+    ax.plot(said, true, "o-", color=colour, label=words)
+ax.plot([0, 1], [0, 1], color="black", linestyle="dotted")
+ax.set(xlabel="h(x), as predicted", ylabel="share that is positive", xlim=(0, 1), ylim=(0, 1))
+ax.legend(frameon=False)
 plt.show()

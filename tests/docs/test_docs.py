@@ -190,7 +190,7 @@ def test_every_command_is_documented(path, command):
     page = (DOCS / "command_line.md").read_text()
     section = re.search(rf"^## {re.escape(path)}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
     assert section, f"no section '## {path}'"
-    words = " ".join(section[1].replace(r"\|", "|").split())
+    words = " ".join(section[1].replace(r"\|", "|").replace(r"\<", "<").split())
     assert f"{path} [OPTIONS]" in words
     for text in [command.help, *(each.help for each in command.params)]:
         assert " ".join((text or "").split()) in words

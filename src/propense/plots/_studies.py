@@ -82,11 +82,14 @@ class RankDisplay:
         for height, (method, rank) in enumerate(ranks.items()):
             self.ax_.plot([rank, rank], [0, -height - 1], color="0.7", linewidth=0.8)
             self.ax_.plot([rank], [0], "o", color="C0", markersize=4)
-            self.ax_.annotate(f"{method} {rank:.2f}", (rank, -height - 1), ha="center", va="top", fontsize="small")
+            # To the left of its line, where the lines of better methods do not cross it.
+            self.ax_.annotate(f"{method} {rank:.2f}", (rank, -height - 1), ha="right", va="top", fontsize="small")
         for level, group in enumerate(self.groups_):
             ends = [ranks[group[0]], ranks[group[-1]]]
             self.ax_.plot(ends, [0.5 + 0.4 * level] * 2, color="C3", linewidth=3, solid_capstyle="butt")
+        low, high = min(ranks.values()), max(ranks.values())
         self.ax_.set(
+            xlim=(low - 0.2 * (high - low) - 0.05, high + 0.05 * (high - low) + 0.05),
             ylim=(-len(ranks) - 1, 1 + 0.4 * len(self.groups_)),
             yticks=[],
             xlabel=f"average rank over {self.ranking.problems} problems, higher is better "
