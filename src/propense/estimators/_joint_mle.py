@@ -39,10 +39,12 @@ def _are_starts(value: Any, p: int) -> bool:
 class JointMLE(BasePUClassifier):
     """Joint maximum likelihood: fits y and e at once, from several starting points, and shows whether they agree.
 
-    The labels show only the product of y(x) = σ(βᵀx) and e(x) = σ(γᵀx), in which the two can be exchanged. The
-    minimiser of Qₙ(β, γ), the risk of the labels, is searched for from several starts. The factor whose slopes have the
-    larger ℓ1 norm is called y: labelling is assumed to be the flatter of the two. With ``class_features`` or
-    ``propensity_features`` the two cannot be exchanged, because the columns distinguish them.
+    y(x) = σ(βᵀx) is the chance that a row is positive, and e(x) = σ(γᵀx) the chance that a positive row is labelled:
+    both are logistic curves of a weighted sum of the columns. The labels show only their product, in which the two can
+    be exchanged. The search for the β and γ that minimise the joint risk Qₙ(β, γ), the log loss of the labels if the
+    chance of one is y(x)·e(x), begins at several starts. The factor whose slopes have the larger ℓ1 norm is called y:
+    labelling is assumed to be the flatter of the two. With ``class_features`` or ``propensity_features`` the two cannot
+    be exchanged, because the columns distinguish them.
 
     Parameters
     ----------
@@ -66,11 +68,12 @@ class JointMLE(BasePUClassifier):
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``.
     n_starts : int, default=10
-        The number of starts. The first is the naive y with e = ½; the others split the naive log-odds between the two
-        factors at random.
+        The number of starts. The first has the logistic regression of the labels as y, and e = ½; the others split the
+        log-odds of that regression between the two factors at random.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton". Beyond 2 000 columns neither makes a matrix of n_features². Within a ``radius`` it is
-        projected gradients.
+        "newton" is Newton's method, and "mm" takes more, but simpler steps (majorise–minimise); "auto" is "newton".
+        Beyond 2 000 columns, neither stores a matrix of n_features² numbers. With a ``radius``, projected gradients
+        take the place of all three.
     tol : float, default=1e-8
         A search stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000

@@ -44,9 +44,11 @@ _PRETRAINING, _STEPS, _RATE = 1000, 100, 0.01
 class LBE(BasePUClassifier):
     """Labelling bias estimation: the model of `SAREM`, with y and e logistic, fitted from another starting point.
 
-    E-step: t = P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye) elsewhere. M-step: maximise
-    Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t held. The rounds start from the naive y and e = ½,
-    or, with ``propensity_features``, where that start can mislead, from that of `SAREM`.
+    y(x) is the chance that a row is positive, e(x) the chance that a positive row is labelled, and s is 1 on labelled
+    rows and 0 elsewhere. Each round has two steps. E-step: t = P(Y=1 | x, s), which is 1 on labelled rows and h(x) =
+    y(1−e)/(1−ye) elsewhere. M-step: maximise Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t fixed.
+    The rounds start from the logistic regression of the labels as y, and e = ½; or, with ``propensity_features``, where
+    that start can mislead, from that of `SAREM`.
 
     Parameters
     ----------

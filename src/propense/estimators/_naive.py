@@ -25,7 +25,8 @@ class Naive(LogisticClassifier):
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is not penalised.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
+        "newton" is Newton's method, and "mm" takes more, but simpler steps (majorise–minimise); "auto" is "newton".
+        Beyond 4 000 columns, neither stores a matrix of n_features² numbers.
     tol : float, default=1e-8
         The solver stops when no entry of the gradient of the mean loss, each column in its own unit, is above this.
     max_iter : int, default=1000

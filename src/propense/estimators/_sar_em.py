@@ -41,9 +41,11 @@ _WINDOW = 10
 class SAREM(BasePUClassifier):
     """Expectation–maximisation: estimates which rows are positive, fits y and e to these estimates, and repeats.
 
-    E-step: P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye) elsewhere. M-step: y is fitted to these
-    soft classes, and e to the labels with these as weights. With logistic models each round raises the likelihood of
-    the labels under s(x) = y(x)·e(x). `LBE` does the same from another start.
+    y(x) is the chance that a row is positive, e(x) the chance that a positive row is labelled, and s whether a row is
+    labelled. Each round has two steps. E-step: P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye)
+    elsewhere. M-step: y is fitted to these soft classes, and e to the labels with these as weights. With logistic
+    models each round raises the likelihood of the labels under s(x) = y(x)·e(x). `LBE` does the same from another
+    start.
 
     Parameters
     ----------

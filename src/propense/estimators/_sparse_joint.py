@@ -21,16 +21,19 @@ __all__ = ["SparseJoint"]
 class SparseJoint(BasePUClassifier):
     """Joint maximum likelihood that selects few columns for y and few for e, by a lasso (ℓ1) penalty.
 
-    Minimises Qₙ(β, γ) + alpha·Σ dⱼ(fⱼ|βⱼ| + gⱼ|γⱼ|), where dⱼ is the standard deviation of column j, so that units do
-    not matter, and fⱼ, gⱼ ≤ 1 are lower for slopes that are steep in a first fit (the adaptive lasso). The intercepts
-    are not penalised. Labels are observed, so alpha can be chosen by the risk on held-out rows, from a path of alphas,
-    each search starting from its neighbour.
+    y(x) = σ(βᵀx) is the chance that a row is positive, and e(x) = σ(γᵀx) the chance that a positive row is labelled.
+    Minimises Qₙ(β, γ) + alpha·Σ dⱼ(fⱼ|βⱼ| + gⱼ|γⱼ|), where Qₙ is the log loss per row of the labels if the chance of
+    one is y(x)·e(x), and dⱼ is the standard deviation of column j, so that units do not matter, and fⱼ, gⱼ ≤ 1 are
+    lower for slopes that are steep in a first fit (the adaptive lasso). The intercepts are not penalised. Labels are
+    observed, so alpha can be chosen by the risk on held-out rows, from a path of alphas, each search starting from its
+    neighbour.
 
     The labels show only the product y(x)·e(x). With a large penalty y alone explains it best, with e = 1. The path
-    therefore begins at an anchor: the joint minimiser, with a light ridge and from the naive y and e = ½, over the
-    columns that an ℓ1 logistic regression of the labels picks first. The minimum next to it is followed in both
-    directions, even where a minimum with e = 1 is lower. In the end the factor with the steeper slopes, in standard
-    deviations of the columns, is called y, as in `JointMLE`: labelling is assumed to be the flatter of the two.
+    therefore begins at an anchor: the joint minimiser, with a light ridge and from the regression of the labels as y
+    and e = ½, over the columns that an ℓ1 logistic regression of the labels picks first. The minimum next to it is
+    followed in both directions, even where a minimum with e = 1 is lower. In the end the factor with the steeper
+    slopes, in standard deviations of the columns, is called y, as in `JointMLE`: labelling is assumed to be the flatter
+    of the two.
 
     Parameters
     ----------

@@ -28,10 +28,11 @@ __all__ = ["TM"]
 class TM(BasePUClassifier):
     """Two models in turn: y is fitted to estimated classes, and e to the labelled rows and those that look positive.
 
-    The class model is fitted to every row twice: as a positive with weight P(Y=1 | x, s), its current estimate, and as
-    a negative with the remaining weight. The labelled rows, and the rows above a quantile of y over the labelled rows,
-    are then treated as positive. (The level of the quantile is the share of labelled rows.) The regression of the label
-    on these rows is e(x).
+    y(x) is the chance that a row is positive, and e(x) the chance that a positive row is labelled. The model of y is
+    fitted to every row twice: as a positive with weight P(Y=1 | x, s), its current estimate, and as a negative with the
+    remaining weight. The labelled rows, and the rows above a quantile of y over the labelled rows, are then treated as
+    positive. (The level of the quantile is the share of labelled rows.) The regression of the label on these rows is
+    e(x).
 
     Parameters
     ----------
@@ -73,7 +74,8 @@ class TM(BasePUClassifier):
     converged_ : bool
         Whether the rounds met ``tol`` and the last regressions converged.
     risk_path_ : ndarray of shape (n_rounds,)
-        The joint risk Qₙ of y and e after each round. It may rise: the rounds do not minimise a single function.
+        The joint risk of y and e after each round: the log loss per row of the labels if the chance of one is
+        y(x)·e(x). It may rise: the rounds do not minimise a single function.
     positives_path_ : ndarray of shape (n_rounds,)
         The share of rows treated as positive in each round.
     classes_, prior_, label_frequency_, n_iter_, doubts_, n_features_in_, feature_names_in_
