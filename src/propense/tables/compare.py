@@ -54,7 +54,7 @@ class MethodResult:
     ignored : tuple of str
         Options that were given and that the method cannot use.
     separates : str
-        What it separates being positive from being labelled by.
+        By what it distinguishes being positive from being labelled.
     assumes : tuple of str
         What must hold for its answer to be right.
     seconds : float

@@ -55,7 +55,8 @@ class Scores:
     order : ndarray of shape (n_rows,), or None
         What lists are ordered by, if an audit has corrected the model: what they were ordered by before.
     slopes : ndarray of shape (n_rows, n_knots), or None
-        If an audit has corrected the model: how far h(x) moves with each value of the correction.
+        If an audit has corrected the model: how much h(x) changes with each value of the correction, for the range of a
+        list.
     """
 
     posterior: NDArray[np.float64]
