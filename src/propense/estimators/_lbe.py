@@ -53,9 +53,11 @@ class LBE(BasePUClassifier):
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, as in the paper; "balanced" is ``prior_``, which
+        maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     variant : {"em", "published"}, default="em"
         "em" is the method as its authors describe it, with each M-step taken to its maximum. The model, and with equal
         ridges the fixed points, are those of `SAREM`. "published" repeats the computation behind the numbers in the

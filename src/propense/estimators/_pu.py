@@ -86,9 +86,11 @@ class PUClassifier(BasePUClassifier):
         The column of X, by name or number, that shows the groups of ``prior``. If y and e should not depend on it, name
         the other columns in ``class_features`` and ``propensity_features``.
     decision : {"posterior", "balanced"}, default="balanced"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     cv : int or list of (ndarray, ndarray), default=5
         The number of folds. Tables of fewer than 200 rows or 30 labels get at most 3. Or the folds: pairs of row
         numbers, those to fit and those to score, with every row scored once. If some rows belong together, such as the

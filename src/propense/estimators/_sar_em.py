@@ -50,9 +50,11 @@ class SAREM(BasePUClassifier):
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, as in the paper; "balanced" is ``prior_``, which
+        maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     variant : {"em", "published"}, default="em"
         "em" returns the y and e to which the rounds converge. "published" repeats the computation behind the numbers in
         the literature: intercepts are penalised too, y and e are kept within [1e-4, 1 − 1e-4], the authors' stopping

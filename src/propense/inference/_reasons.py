@@ -45,7 +45,7 @@ class Reasons:
         if positive. Above 0 it raises the chance.
     baseline_posterior, baseline_propensity : float
         What they are added to. ``baseline_posterior + posterior.sum(axis=1)`` is the log-odds of ``predict_proba``, and
-        the same of e that of ``predict_propensity``.
+        the same sum for e is the log-odds of ``predict_propensity``.
     one_score : bool
         Whether y and e both follow one score of how likely a label is: then what each column adds to one of them is in
         proportion to what it adds to the other, and the two cannot have reasons of their own.

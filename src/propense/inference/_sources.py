@@ -63,6 +63,7 @@ class SourcesTest(Readable):
     statistic : float
         About χ² with ``degrees`` degrees of freedom if the sources are independent.
     degrees : int
+        The degrees of freedom; 0 with two sources.
     pairs : tuple of PairOfSources
     priors : dict of float to float
         The estimated share of positives by the odds ratio that every two sources are assumed to have: ½, 1, which is

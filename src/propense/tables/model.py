@@ -189,7 +189,7 @@ class TableModel(Readable):
         return scores.replaced(here, scores_of_log_odds(self.estimator, a, b, ends)), here
 
     def drift(self, table: Any, where: str | None = None) -> Drift:
-        """Which columns of a table, given as to `score`, are spread otherwise than in the fit. Print it."""
+        """Which columns of a table, passed as to `score`, have other values than in the fit. Print it."""
         table, where, _ = as_table(table, where, self.spelling)
         watch = DriftWatch(self.schema, self.seen)
         watch.add(self.schema.encode(self.read(table, where)))
