@@ -68,8 +68,8 @@ class PUClassifier(BasePUClassifier):
     learners : {"auto", "linear"} or list of classifiers, default="auto"
         What learns the labels. "auto": logistic regression, boosted trees and extra trees; without the last if there
         are more than 10 000 rows, and on a Dask cluster with xgboost; logistic regression alone if X is sparse, a
-        tensor or any other Dask array. A list of scikit-learn classifiers: those, each cross-fitted. "linear": y and e
-        are logistic, with e shrunk towards a constant.
+        tensor or any other Dask array. A list of scikit-learn classifiers: those, each fitted fold by fold. "linear": y
+        and e are logistic, with e shrunk towards a constant.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
@@ -78,9 +78,9 @@ class PUClassifier(BasePUClassifier):
         then fitted together, y along the score and e over these columns, and no reading is needed. Where trees are
         among the learners, that takes up to twice as many fits.
     prior : float, (float, float) or dict of these, default=None
-        The share of rows that are positive, or the range it lies in, if known from elsewhere. y is moved to meet it,
-        and so is every reading, before ranges are taken. y·e, which the labels show, stays as it is. With
-        ``prior_groups``, the share or range in each group: ``{"f": 0.12, "m": (0.15, 0.2)}``. Each group is moved by
+        The share of rows that are positive, or the range it lies in, if known from elsewhere. y is raised or lowered to
+        meet it, and so is every reading, before ranges are taken. y·e, which the labels show, stays as it is. With
+        ``prior_groups``, the share or range in each group: ``{"f": 0.12, "m": (0.15, 0.2)}``. Each group is adjusted by
         itself; rows of groups that are not named stay as estimated, in fit and in predictions.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``. If y and e should not depend on it, name

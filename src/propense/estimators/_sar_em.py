@@ -72,8 +72,8 @@ class SAREM(BasePUClassifier):
         The columns that e may depend on. None means all; an empty list makes e constant.
     prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
-        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
-        any more, and there are no coefficients.
+        each group. y is raised or lowered to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then
+        not logistic any more, and there are no coefficients.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``.
     ridge, propensity_ridge : float, default=1.0
