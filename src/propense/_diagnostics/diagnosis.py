@@ -57,7 +57,7 @@ class Diagnosis(Readable):
     evidence : float
         How strongly the labels favour a propensity that varies with the features in its own way over a constant one:
         twice the decrease of the summed loss of the labels, minus 2 for each slope. Positive values favour it, values
-        above 10 strongly. It is rather too low, because e is shrunk towards a constant.
+        above 10 strongly. It tends to be too low, because e is shrunk towards a constant.
     alignment : float
         The correlation, over the rows, of that propensity's log-odds with the class score. It is negative if clear
         positives are labelled less often.

@@ -21,8 +21,8 @@ class PGLin(LogisticClassifier):
     """Assumes that the propensity is proportional to y, e(x) = k·y(x), and that some row is certainly positive.
 
     y(x) is the chance that a row is positive, and e(x), the propensity, the chance that a positive row is labelled. By
-    the assumption the chance of a label is s(x) = k·y(x)², and k is its largest value. One logistic regression of the
-    label estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, with k the largest s among the rows of fit.
+    these assumptions the chance of a label is s(x) = k·y(x)², and k is its largest value. One logistic regression of
+    the label estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, with k the largest s among the rows of fit.
 
     It ranks rows as `Naive` does and moves the threshold. Clearer positives must be likelier to be labelled. A single
     outlying row can set k. As e is a function of y, the two cannot have columns of their own: there are no

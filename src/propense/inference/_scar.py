@@ -140,11 +140,11 @@ def scar_test(
 ) -> ScarTest:
     """Test whether positives are labelled completely at random (SCAR): whether e(x) is the same for all of them.
 
-    e(x) is the chance that a positive row is labelled. Two models are fitted to the labels. In the first, P(S=1 | x) =
-    c·σ(βᵀx), every positive has the same chance c of a label. In the second, σ(βᵀx)·σ(γᵀx), the chance depends on the
-    features. (σ is the logistic function; βᵀx and γᵀx are weighted sums of the columns.) The second always fits better,
-    if only by chance. To see how much better by chance, labels are drawn from the first model many times, and both
-    models are fitted to them.
+    e(x) is the chance that a positive row is labelled. Two models of P(S=1 | x), the chance that a row is labelled, are
+    fitted. In the first, c·σ(βᵀx), every positive has the same chance c of a label. In the second, σ(βᵀx)·σ(γᵀx), the
+    chance depends on the features. (σ is the logistic function; βᵀx and γᵀx are weighted sums of the columns.) The
+    second always fits better, if only by chance. To see how much better by chance, labels are drawn from the first
+    model many times, and both models are fitted to them.
 
     Parameters
     ----------
