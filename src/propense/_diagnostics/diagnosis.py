@@ -50,25 +50,31 @@ class Diagnosis(Readable):
     height : float
         Where the probability of a label levels off for the clearest positives, if e is constant. Near 1 they are nearly
         all labelled, so labelling follows the class score. Well below 1, some of them are unlabelled too. 0 if it was
-        not estimated, because the columns of e were named.
+        not estimated, because the columns of e were named; 1 if the class of every row is known.
     share : float
-        The part of the steepness along βᵀx that was given to e.
+        The part of the rise in the chance of a label, from clear negatives to clear positives, that is attributed to e
+        instead of y.
     evidence : float
-        For a propensity that varies with the features in its own way: twice the decrease of the risk compared with a
-        constant one, minus 2 for each slope. Positive values favour it, values above 10 strongly. It is conservative,
-        because e is shrunk.
+        How strongly the labels favour a propensity that varies with the features in its own way over a constant one:
+        twice the decrease of the summed loss of the labels, minus 2 for each slope. Positive values favour it, values
+        above 10 strongly. It tends to be too low, because e is shrunk towards a constant.
     alignment : float
         The correlation, over the rows, of that propensity's log-odds with the class score. It is negative if clear
         positives are labelled less often.
     priors : dict of str to float
-        The share of positives under four assumptions about the labelling: "constant" (e is constant), "free" (e as
-        fitted, nothing shared), "proportional" (e has half of the steepness, as in PGLIN) and "shared", the one in use.
-        Of a fit to label scores, "free" and "proportional" are replaced by "climb" and "bells".
+        The share of positives under four assumptions about the labelling. Three with learners: "constant" (e is
+        constant), "climb" and "bells", the first and the second reading of `PUClassifier`. Three with
+        ``learners="linear"``: "constant", "free" (e as fitted) and "proportional" (e gets half of the rise, as in
+        `PGLin`). In both, "shared" is the one in use.
     stability : float
-        The share of the rows for which models fitted to two random halves predict the same class, cut at their priors.
-        NaN if that was not computed.
+        The share of the rows for which models fitted to two random halves predict the same class, each with its own
+        share of positives as the threshold. NaN if that was not computed.
     low, high : float
-        The range of the share of positives. NaN if none is given.
+        The range of the share of positives, NaN if none is given. It covers assumptions about the labelling: it goes
+        from the least to the most positives that a reading gives if the log-odds of h(x) are 1.25 lower, or higher, in
+        all rows. What chance adds, since other rows would show other labels, is not computed. So it is not a 95 %
+        interval; the guide to the first choice says how often it held the truth. If ``prior`` was given, the range
+        stays within it.
     learners : dict of str to float
         What the label scores come from: for each learner, the chance that it scores a labelled row above an unlabelled
         one, measured on rows it has not seen. Empty for a linear fit.

@@ -16,11 +16,11 @@ class HiddenCurve:
     Attributes
     ----------
     knots : ndarray of shape (n_knots,)
-        Rising.
+        The scores where the curve bends, rising.
     values : ndarray of shape (n_knots,)
         What is added at each knot.
     covariance : ndarray of shape (n_knots, n_knots)
-        How certain the values are.
+        The covariance matrix of the values.
     """
 
     knots: Vector

@@ -42,7 +42,7 @@ class Audited(Readable):
     knots, values : tuple of float
         The correction: what is added to the log-odds of h(x) at each knot. It is straight in between.
     covariance : tuple of tuple of float
-        How certain these values are.
+        The covariance matrix of these values.
     """
 
     verdicts: int

@@ -98,7 +98,23 @@ class OutOfFold:
 
 @dataclass(frozen=True)
 class Model:
-    """What a method finds: y(x) and e(x), how the fit went, the doubts it raised, and what else to keep."""
+    """What a method finds: y(x) and e(x), how the fit went, the doubts it raised, and what else to keep.
+
+    Attributes
+    ----------
+    posterior, propensity : predictor
+        y(x) and e(x): objects with ``log_odds(design)``, such as `LogisticPredictor`.
+    n_iter, converged, risk_path
+        The values of the fitted attributes ``n_iter_``, ``converged_`` and ``risk_path_``.
+    doubts : tuple of Doubt
+        The method's own reasons not to trust the fit.
+    log_unknown : float
+        log(1 − d), where d is the share of negatives that are known; 0 if none are.
+    kept : dict
+        Further fitted attributes, by name; the method's description lists them.
+    rows : OutOfFold or None
+        The log-odds of y and e of the rows of fit, by models that have not seen them; None if y and e have seen them.
+    """
 
     posterior: Predictor
     propensity: Predictor
@@ -106,11 +122,8 @@ class Model:
     converged: bool
     risk_path: list[float]
     doubts: tuple[Doubt, ...] = ()
-    # log(1 − d), where d is the share of negatives that are known.
     log_unknown: float = 0.0
-    # Further fitted attributes, by name; the method's description lists them.
     kept: dict[str, Any] = field(default_factory=dict)
-    # What models that have not seen them say of the rows of fit; None if y and e have seen them.
     rows: OutOfFold | None = None
 
 

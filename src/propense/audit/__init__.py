@@ -1,4 +1,4 @@
-"""Have some unlabelled rows checked, and learn from the verdicts what the labels cannot tell."""
+"""Have some unlabelled rows checked, and learn from the verdicts what the labels cannot show."""
 
 from propense.audit._correct import fit_curve
 from propense.audit._draw import Draw, draw

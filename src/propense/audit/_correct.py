@@ -25,11 +25,11 @@ _FAR = 40.0
 
 
 def fit_curve(found: Findings, log_odds: Any, along: Any) -> HiddenCurve:
-    """How the log-odds of h must change along a score to agree with the verdicts.
+    """How the log-odds of h must change along a score to agree with the verdicts: the curve behind `correct`.
 
-    Few verdicts change the model little but for its level: the curve is the most likely one with a penalty on its slope
-    and its bends. Its level is such that the chances of the unlabelled rows add up to the estimated number of
-    positives among them.
+    The curve is the most likely one with a penalty on its slope and its bends, so that few verdicts mainly move all
+    chances up or down together. Its level is such that the chances of the unlabelled rows add up to the estimated
+    number of positives among them.
 
     Parameters
     ----------
@@ -43,6 +43,9 @@ def fit_curve(found: Findings, log_odds: Any, along: Any) -> HiddenCurve:
     Returns
     -------
     HiddenCurve
+        ``curve.of(score)`` is what to add to the log-odds of h at each score, and ``curve.spread(score)`` its standard
+        error. ``knots`` are the scores where the curve bends, ``values`` what is added there, and ``covariance`` the
+        covariance matrix of these values.
     """
     rows = len(found.labelled)
     z = read_chances("log_odds", log_odds, rows, any_number=True)

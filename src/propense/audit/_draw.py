@@ -74,8 +74,8 @@ def draw(
 ) -> Draw:
     """Draw unlabelled rows to have checked.
 
-    The rows are drawn at random from strata along the list of rows to review. All parts of the list are drawn from, so
-    that nothing rests on the model; the top of the list more than the rest, since it is acted on.
+    The rows are drawn at random from strata along the list of rows to review. Rows come from all parts of the list, so
+    that no estimate rests on the model; more come from its top, which is what people will review.
 
     Parameters
     ----------
@@ -89,7 +89,9 @@ def draw(
     checked : array-like of bool of shape (n_rows,), default=None
         Which rows have a verdict already. They are not drawn again.
     order : array-like of shape (n_rows,), default=None
-        What the list is ordered by, the largest first. Default: ``hidden``.
+        What the list is ordered by, the largest first. Default: ``hidden``. Pass it if your list has another order: the
+        lists of `PUClassifier` on the command line and in `propense.tables` are ordered by ``model.oof_posterior_``, or
+        P(Y=1 | x) of new rows, unless it is linear or columns were named for e.
     top : int, default=None
         If you will review a list of this length: at least a quarter of the draw comes from it.
     random_state : int, RandomState instance or None, default=None

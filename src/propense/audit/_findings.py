@@ -52,7 +52,8 @@ def read(
 ) -> "Findings":
     """What verdicts on a random sample of rows say about all rows.
 
-    Nothing here rests on the model. It decided where strata begin, so a wrong model only makes intervals wider.
+    Nothing here assumes that the model is right. The strata follow its order of the rows, and its h(x) makes the
+    intervals narrower where the verdicts agree with it: a wrong model only makes them wider.
 
     Parameters
     ----------
@@ -61,7 +62,8 @@ def read(
     hidden, labelled, order : array-like of shape (n_rows,)
         As in `draw`: the same rows, and the same order of the list.
     confidence : float, default=0.95
-        How often the intervals should hold the truth.
+        How often the intervals should hold the truth. That needs verdicts that are right, and labelled rows that are
+        all positive: the audit checks neither.
     sample_weight, strata, clusters : array-like of shape (n_rows,), default=None
         If the rows are a survey's sample: how many members of the population each row stands for, and the stratum and
         the cluster (primary sampling unit) it was drawn from. All shares are then those of the population, and the
@@ -70,6 +72,7 @@ def read(
     Returns
     -------
     Findings
+        Print it.
 
     Notes
     -----
@@ -144,6 +147,9 @@ def _check_sequence(audits: list[Audit]) -> None:
 class Findings(Readable):
     """What the verdicts say; ``str()`` says it in words.
 
+    Each `Interval` holds the truth as often as the confidence says if every verdict is right and every labelled row is
+    positive.
+
     Attributes
     ----------
     positives : Interval
@@ -154,10 +160,15 @@ class Findings(Readable):
         The share of the positives that are labelled.
     verdicts : int
         How many rows were checked, with an answer.
+    known : ndarray of shape (n_rows,)
+        The verdict on each row, 1 or 0, and NaN where there is none.
+    confidence : float
+        The confidence of the intervals.
     survey : Weighted or None
-        The survey's weights and design, if the rows are a survey's sample.
+        The ``sample_weight``, strata and clusters that `read` was given; None without them.
     factor : float
-        The part of the variance within strata that is left if h is taken into account.
+        How much of the variance within the strata is left after h(x) has explained its part: 1 if h(x) does not help,
+        and the smaller, the more it narrows the intervals.
     """
 
     audits: list[Audit]
@@ -168,7 +179,18 @@ class Findings(Readable):
     survey: Weighted | None = None
 
     def at(self, lengths: Sequence[int]) -> list[ListFinding]:
-        """How good the list is at some lengths; a longer list never has fewer positives than a shorter one."""
+        """How good the list is at some lengths; a longer list never has fewer positives than a shorter one.
+
+        Parameters
+        ----------
+        lengths : list of int
+            Numbers of rows, each at most the number of unlabelled rows.
+
+        Returns
+        -------
+        list of ListFinding
+            One for each length.
+        """
         return without_contradictions([self._of_list(length) for length in lengths])
 
     @property
@@ -197,7 +219,18 @@ class Findings(Readable):
         return Interval(*(float(share / x) if x > 0 else 1.0 for x in (found.estimate, found.high, found.low)))
 
     def advice(self, more: Sequence[int] = (50, 100, 200, 500, 1000)) -> list[tuple[int, float]]:
-        """For numbers of further verdicts: how wide the interval of ``positives`` would be, about."""
+        """About how wide the interval of ``positives`` would be after further verdicts.
+
+        Parameters
+        ----------
+        more : list of int, default=(50, 100, 200, 500, 1000)
+            Numbers of further verdicts. Those that are more than the unlabelled rows that are left are skipped.
+
+        Returns
+        -------
+        list of (int, float)
+            The number of further verdicts, and the width: the upper end minus the lower.
+        """
         width, rest = self.positives.high - self.positives.low, int((~self.labelled).sum())
         left = 1.0 / self.verdicts - 1.0 / rest
         possible = [number for number in more if self.verdicts + number <= rest]

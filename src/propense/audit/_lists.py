@@ -19,10 +19,11 @@ class ListFinding:
     Attributes
     ----------
     length : int
+        How many rows the list has.
     verdicts : int
         How many of these rows were checked.
     precision : Interval
-        The share of these rows that are positive. NaN, with what remains possible, if none was checked.
+        The share of these rows that are positive. If none was checked, the estimate is NaN and the ends are 0 and 1.
     recall : Interval
         The share of all hidden positives that are among these rows.
     """

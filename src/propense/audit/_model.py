@@ -23,8 +23,9 @@ def correct(model: Any, found: Findings, *, along: str = "hidden", unsure: int =
     """Correct a fitted estimator by the verdicts of an audit.
 
     The chance h(x) that an unlabelled row is positive changes so that it agrees with the verdicts. What the labels
-    show, y(x)·e(x), stays as it is. Few verdicts change little but the level. If the rows are a survey's sample, h(x)
-    is corrected for the rows, not for the population.
+    show, y(x)·e(x), stays as it is. Few verdicts mainly move the chances of all rows up or down together; many also
+    change how much the rows differ. If the rows are a survey's sample, h(x) is corrected for the rows, not for the
+    population.
 
     Parameters
     ----------
@@ -33,16 +34,18 @@ def correct(model: Any, found: Findings, *, along: str = "hidden", unsure: int =
     found : Findings
         What `read` returned.
     along : {"hidden", "posterior"}, default="hidden"
-        What the list is ordered by: "posterior" if P(Y=1 | x) was passed as ``order``.
+        The score along which the correction may differ from row to row. "posterior" is for an audit whose ``order`` was
+        P(Y=1 | x), in `draw` and `read`; in all other cases leave "hidden".
     unsure : int, default=0
-        How many rows were checked without an answer, for the record.
+        How many rows were checked without an answer. It changes nothing but ``audit_``, which records it.
 
     Returns
     -------
     estimator
         A copy with other predictions; of a search, a copy of its best estimator. ``prior_`` and ``label_frequency_``
-        are those of the audit, with half a verdict more of each kind if all are alike. ``audit_`` says what it found,
-        and ``predict_hidden_range`` gives the 95 % interval of each row's h(x).
+        are those of the audit. If all verdicts are alike, half a positive and half a negative one are added to them, so
+        that the estimated share of hidden positives is neither 0 nor 1. ``audit_`` says what the audit found: print it.
+        ``predict_hidden_range`` gives the 95 % interval of each row's h(x).
 
     Examples
     --------

@@ -125,7 +125,7 @@ def fit(
         typer.Option(
             "--scar-test/--no-scar-test",
             help="Test whether every positive row has the same chance of a label (SCAR). Default: tested if there "
-            "are at most 30 features.",
+            "are at most 30 features, or if --prior gives one share or range for all rows.",
         ),
     ] = None,
     jobs: Annotated[

@@ -45,6 +45,9 @@ Vector = NDArray[np.float64]
 class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     """The base of every estimator: a classifier for positive and unlabelled data with two predictors, y(x) and e(x).
 
+    y(x) = P(Y=1 | x) is the chance that a row with features x is positive, and e(x) = P(S=1 | Y=1, x) the chance that a
+    positive row is labelled. Of both follows h(x) = P(Y=1 | x, S=0), the chance that an unlabelled row is positive.
+
     A subclass writes ``_fit(sample) -> Model`` and gets the rest: the checks of input, predictions, doubts, the command
     line, model files, reports and studies. ``_fit`` sets nothing on the estimator; what should be kept goes into
     `Model`. Constructor arguments are keyword-only and stored as they are; ``decision`` is one of them.
@@ -52,20 +55,25 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The values of y that mean unlabelled and labelled, in this order, which need not be that of the alphabet.
+        The values of the label column that mean unlabelled and labelled, in this order, which need not be that of the
+        alphabet. In predictions they mean negative and positive.
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        β of y(x) = P(Y=1 | x) = σ(βᵀx), where y is logistic.
+        β of y(x) = P(Y=1 | x) = σ(βᵀx), where y is logistic; σ is the logistic function.
     propensity_coef_, propensity_intercept_ : ndarray of shape (1, n_features) and (1,)
         γ of e(x) = P(S=1 | Y=1, x) = σ(γᵀx), where e is logistic.
     prior_ : float
-        The estimated share of positive rows, P(Y=1): the mean of P(Y=1 | x, s) over the rows of fit.
+        The estimated share of positive rows, P(Y=1): the mean of P(Y=1 | x, s) over the rows of fit, which is 1 for a
+        labelled row, 0 for a known negative and h(x) for any other. It is not the mean of y(x). `PUClassifier` takes
+        h(x) of models that have not seen the row, where it has them. After an audit: the share that the audit found.
     label_frequency_ : float
         The estimated share of positive rows that are labelled, c = P(S=1 | Y=1).
     n_iter_ : int
@@ -77,7 +85,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     doubts_ : tuple of Doubt
         Reasons not to trust the fit, each with a ``kind`` and a ``message``. `fit` warns about each of them.
     audit_ : Audited
-        What an audit found, and how it corrected the model. Only if one has.
+        What an audit found, and how it corrected the model. Only if one has. Print it. ``verdicts``, ``positives``,
+        ``negatives`` and ``unsure`` count the rows checked; ``prior`` is the share of positives found, from ``low`` to
+        ``high``, and ``prior_before`` what the model said.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if the columns have names.
@@ -360,7 +370,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._posterior.log_odds(design) - self._cut()
 
     def predict(self, X: Any) -> Rows:
-        """The class of each row: ``classes_[1]``, the labelled one, if ``decision_function`` is above 0.
+        """The class of each row: ``classes_[1]``, positive, if ``decision_function`` is above 0; else ``classes_[0]``.
+
+        A row's own label does not count: a labelled row can be predicted negative.
 
         Parameters
         ----------
@@ -404,6 +416,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     def predict_hidden(self, X: Any) -> Rows:
         """h(x) = P(Y=1 | x, S=0): the chance that an unlabelled row is positive.
 
+        A row's own label does not count: for a labelled row, this is what would hold for such a row without a label.
+
         Parameters
         ----------
         X : array-like, sparse matrix, data frame, Dask array or tensor of shape (n_samples, n_features)
@@ -418,7 +432,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         """The range of h(x) = P(Y=1 | x, S=0), if there is one.
 
         An audit gives every method a range: the 95 % interval of the corrected h(x). Without an audit, `PUClassifier`
-        has the range of its readings.
+        has the range of its readings, with a margin. That covers assumptions about the labelling, and not chance.
 
         Parameters
         ----------
@@ -427,7 +441,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (n_samples, 2), or a tensor if X is one
-            The lower and the upper end. Of many rows, some lie outside of it.
+            The lower and the upper end, for each row by itself: among many rows, some ranges miss the true h(x).
         """
         ends = self._log_odds_and_range(read_features(self, X))[2]
         if ends is None:

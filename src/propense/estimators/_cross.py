@@ -19,9 +19,8 @@ def cross_val_hidden(
 ) -> Vector:
     """h(x) = P(Y=1 | x, S=0) of every row, by models that were fitted to the other folds.
 
-    What a model says of rows that it was fitted to is too good. scikit-learn's ``cross_val_predict`` knows
-    ``predict_proba``, but refuses ``method="predict_hidden"``. `PUClassifier` has the same in ``oof_hidden_``, without
-    further fits.
+    A model is too certain of rows that it was fitted to. scikit-learn's ``cross_val_predict`` knows ``predict_proba``,
+    but refuses ``method="predict_hidden"``. `PUClassifier` has the same in ``oof_hidden_``, without further fits.
 
     Parameters
     ----------

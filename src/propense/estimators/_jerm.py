@@ -33,35 +33,40 @@ _KEPT_SPIES, _KEPT_STEPS = 1_000_000, 10
 class JERM(BasePUClassifier):
     """Joint empirical risk minimisation: fits y and e in turn, guided by the unlabelled neighbours of labelled rows.
 
-    Each round fits y(x) = σ(βᵀx) with e held: β minimises the joint risk of the labels, whose chance is y(x)·e(x).
-    Spies then select the rows that are probably positive, P̂, and e(x) = σ(γᵀx) is the logistic regression of the label
-    on P̂. The rounds end when both repeat.
+    y(x) is the chance that a row is positive, e(x) the chance that a positive row is labelled, and h(x) the chance that
+    an unlabelled row is positive. Both y(x) = σ(βᵀx) and e(x) = σ(γᵀx) are logistic curves of a weighted sum of the
+    columns. A round has three steps. With e fixed, β is fitted: it minimises the joint risk, the log loss of the labels
+    if the chance of one is y(x)·e(x). Spies then select P̂, the rows that are probably positive. On these rows, γ is
+    the logistic regression of the label. The rounds end when one finds the same β and the same P̂ as the one before.
 
     A **spy** is the nearest unlabelled neighbour of a labelled row. Being so close to a positive, it is probably
-    positive too. P̂ holds the labelled rows and the unlabelled rows whose h(x) = P(Y=1 | x, S=0) exceeds that of the
-    least likely spy. Distances use the features as given, so scale them as for nearest neighbours. Only the
-    columns of ``class_features`` count, if they are named.
+    positive too. P̂ holds the labelled rows and the unlabelled rows whose h(x) exceeds that of the least likely spy.
+    Distances use the features as given, so scale them as for nearest neighbours. Only the columns of ``class_features``
+    count, if they are named.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, as in the paper; "balanced" is ``prior_``, which
+        maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     variant : {"published", "paper"}, default="published"
         "published" repeats the computation behind the published numbers: majorise–minimise steps for β are stopped
         early, which regularises β, and spies only set the threshold (the least likely spy is not in P̂). "paper" is
-        Algorithm 1 to the letter: β is the minimiser, and the spies belong to P̂ (those at or above the threshold,
-        where ``spy_quantile`` is above 0).
+        Algorithm 1 to the letter: β is the minimiser, and rows at the threshold belong to P̂ as well. All spies then do
+        if ``spy_quantile`` is 0; if not, those below the threshold do not.
     solver : {"auto", "mm", "newton"}, default="auto"
         What minimises the joint risk over β. "auto" is "mm" (majorise–minimise) for "published" and "newton" for
-        "paper". Only "mm" can be stopped early: with "newton" β is the minimiser in either variant. Beyond
-        4 000 columns none of them makes a matrix of n_features²: "mm" and "newton" find each step by conjugate
-        gradients, products with X alone.
+        "paper". Only "mm" can be stopped early: with "newton" β is the minimiser in either variant. Beyond 4 000
+        columns, neither stores a matrix of n_features² numbers: each step is found by conjugate gradients, which need
+        only products with X.
     ridge : float, default=0.0
         The penalty ½·ridge·‖β‖² on the summed joint risk; the intercept is not penalised. 0 is the paper's.
     propensity_ridge : float, default=1.0
-        The same for γ, and for the naive fit that starts e; 1 is scikit-learn's C = 1, which the paper used.
+        The same for γ, and for the regression of the label on all rows, from which e starts; 1 is scikit-learn's C = 1,
+        which the paper used.
     propensity_estimator : classifier, default=None
         What fits e on P̂: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
         a pipeline that ends in one. It gets an array without column names. None means logistic regression.
@@ -71,8 +76,8 @@ class JERM(BasePUClassifier):
         The columns that e may depend on. None means all; an empty list makes e constant.
     prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
-        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
-        any more, and there are no coefficients.
+        each group. y is raised or lowered to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then
+        not logistic any more, and there are no coefficients.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``.
     spy_quantile : float, default=0.0
@@ -85,13 +90,12 @@ class JERM(BasePUClassifier):
     max_iter : int, default=100
         The largest number of rounds.
     tol : float, default=None
-        When the search for β stops. Early-stopped "mm": before the first step that moves no coefficient by `tol`; None
-        means the published 0.01. (Beyond 4 000 columns the rule is the same, but steps longer than the published ones
-        are taken as long as the risk falls: β stops where a published step would be below `tol`, near the published
-        path, in a tenth of the steps. It has about the same direction and is up to a quarter longer.) Otherwise: when
-        no entry of the gradient of the mean risk, each column in its own unit, is above `tol`; None means 1e-8.
+        When the search for β stops. "mm" stopped early: before the first step that would move no coefficient by `tol`
+        or more; None means the published 0.01. Beyond 4 000 columns it takes longer steps, a tenth as many: β then has
+        about the published direction and is up to a quarter longer. Otherwise: when no entry of the gradient of the
+        mean risk, each column in its own unit, is above `tol`; None means 1e-8.
     max_steps : int, default=None
-        The largest number of steps for β in one round. None means the published 200 for early-stopped "mm", else 1 000.
+        The largest number of steps for β in one round. None means the published 200 for "mm" stopped early, else 1 000.
     random_state : int, RandomState instance or None, default=None
         Draws the ``spy_sample``; no effect without one.
 
@@ -105,7 +109,7 @@ class JERM(BasePUClassifier):
     converged_ : bool
         Whether β and e repeated within ``max_iter`` rounds, each fitted to its tolerance.
     risk_path_ : ndarray of shape (n_rounds,)
-        The joint risk Qₙ that β reached in each round, ridge included. It may rise: P̂ changes between rounds.
+        The joint risk per row that β reached in each round, ridge included. It may rise: P̂ changes between rounds.
     positives_path_ : ndarray of shape (n_rounds,)
         The share of rows in P̂ after each round. Near 1, almost every row was treated as positive, and neither y nor e
         can be trusted.
@@ -116,11 +120,14 @@ class JERM(BasePUClassifier):
 
     Notes
     -----
-    A row of ``sample_weight`` w counts as w copies of it: in both risks, in ``prior_``, in the size of P̂, and in the
-    quantile over the spies, where each labelled row has w votes. Copies change no distance, so weights do not change
-    which rows are spies; of unlabelled rows equally near, the first is the spy. Rows of weight 0 are left out.
+    A row of ``sample_weight`` w counts as w copies of it: in the fits of y and e, in ``prior_``, in the size of P̂, and
+    in the quantile over the spies, where the spy of a labelled row of weight w counts w times. Copies change no
+    distance, so weights do not change which rows are spies; of unlabelled rows equally near, the first is the spy. Rows
+    of weight 0 are left out.
 
-    If no unlabelled row passes the threshold, there is nothing in P̂ to compare the labelled rows with, and e(x) = 1.
+    If fewer than ten unlabelled rows pass the threshold, "published" takes the nine with the highest y(x) instead, if
+    there are more than ten unlabelled rows, as the authors' code does. If no unlabelled row is in P̂, there is nothing
+    to compare the labelled rows with, and e(x) = 1.
 
     References
     ----------

@@ -39,17 +39,21 @@ def _are_starts(value: Any, p: int) -> bool:
 class JointMLE(BasePUClassifier):
     """Joint maximum likelihood: fits y and e at once, from several starting points, and shows whether they agree.
 
-    The labels show only the product of y(x) = σ(βᵀx) and e(x) = σ(γᵀx), in which the two can be exchanged. The
-    minimiser of Qₙ(β, γ), the risk of the labels, is searched for from several starts. The factor whose slopes have the
-    larger ℓ1 norm is called y: labelling is assumed to be the flatter of the two. With ``class_features`` or
-    ``propensity_features`` the two cannot be exchanged, because the columns distinguish them.
+    y(x) = σ(βᵀx) is the chance that a row is positive, and e(x) = σ(γᵀx) the chance that a positive row is labelled:
+    both are logistic curves of a weighted sum of the columns. The labels show only their product, in which the two can
+    be exchanged. The search for the β and γ that minimise the joint risk Qₙ(β, γ), the log loss of the labels if the
+    chance of one is y(x)·e(x), begins at several starts. The factor whose slopes have the larger ℓ1 norm is called y:
+    labelling is assumed to be the flatter of the two. With ``class_features`` or ``propensity_features`` the two cannot
+    be exchanged, because the columns distinguish them.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     ridge : float, default=1.0
         The penalty ½·ridge·(‖β‖² + ‖γ‖²) on the summed risk; the intercepts are not penalised. The choice for practice.
     radius : float, default=None
@@ -61,16 +65,17 @@ class JointMLE(BasePUClassifier):
         The columns that e may depend on. None means all; an empty list makes e constant.
     prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
-        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
-        any more, and there are no coefficients.
+        each group. y is raised or lowered to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then
+        not logistic any more, and there are no coefficients.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``.
     n_starts : int, default=10
-        The number of starts. The first is the naive y with e = ½; the others split the naive log-odds between the two
-        factors at random.
+        The number of starts. The first has the logistic regression of the labels as y, and e = ½; the others split the
+        log-odds of that regression between the two factors at random.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton". Beyond 2 000 columns neither makes a matrix of n_features². Within a ``radius`` it is
-        projected gradients.
+        "newton" is Newton's method, and "mm" takes more, but simpler steps (majorise–minimise); "auto" is "newton".
+        Beyond 2 000 columns, neither stores a matrix of n_features² numbers. With a ``radius``, projected gradients
+        take the place of all three.
     tol : float, default=1e-8
         A search stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000

@@ -26,16 +26,19 @@ __all__ = ["KnownPropensity"]
 class KnownPropensity(LogisticClassifier):
     """Fits only y: the propensity of every row is known and passed to ``fit`` as ``propensity=``.
 
-    β minimises the joint risk of the labels, whose chance is y(x)·e(x), with e held. No negatives are needed, and there
-    is nothing to separate. The propensities may come from the design of an audit or a survey, or from another method's
-    ``predict_propensity``.
+    y(x) = σ(βᵀx) is the chance that a row is positive, a logistic curve of a weighted sum of the columns; e(x), the
+    propensity, is the chance that a positive row is labelled. β minimises the joint risk, the log loss of the labels if
+    the chance of one is y(x)·e(x), with e fixed. No negatives are needed, and there is nothing to separate. The
+    propensities may come from the design of an audit or a survey, or from another method's ``predict_propensity``.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed joint risk; the intercept is not penalised. The same
         for the logistic curve through the known propensities, which is used for new rows.
@@ -44,7 +47,8 @@ class KnownPropensity(LogisticClassifier):
     propensity_features : list of str or of int, default=None
         The columns that the curve through the known propensities may depend on. None means all.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
+        "newton" is Newton's method, and "mm" takes more, but simpler steps (majorise–minimise); "auto" is "newton".
+        Beyond 4 000 columns, neither stores a matrix of n_features² numbers.
     tol : float, default=1e-8
         The solver stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000
@@ -56,9 +60,10 @@ class KnownPropensity(LogisticClassifier):
         γ of the logistic regression of the known propensities on the features, which ``predict_propensity`` and
         ``predict_hidden`` use for any row. It is as accurate as e(x) is logistic in x.
     prior_ : float
-        The estimated P(Y=1), the mean of P(Y=1 | x, s) over the rows of fit, by the known propensities.
+        The estimated P(Y=1): the mean of P(Y=1 | x, s) over the rows of fit, as in every estimator, with the known
+        propensities in h(x).
     risk_path_ : ndarray of shape (1,)
-        The joint risk Qₙ reached, ridge included.
+        The joint risk per row that was reached, ridge included.
     classes_, coef_, intercept_, label_frequency_, n_iter_, converged_, doubts_, n_features_in_, feature_names_in_
         As in every estimator; see `BasePUClassifier`.
 

@@ -44,16 +44,20 @@ _PRETRAINING, _STEPS, _RATE = 1000, 100, 0.01
 class LBE(BasePUClassifier):
     """Labelling bias estimation: the model of `SAREM`, with y and e logistic, fitted from another starting point.
 
-    E-step: t = P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye) elsewhere. M-step: maximise
-    Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t held. The rounds start from the naive y and e = ½,
-    or, with ``propensity_features``, where that start can mislead, from that of `SAREM`.
+    y(x) is the chance that a row is positive, e(x) the chance that a positive row is labelled, and s is 1 on labelled
+    rows and 0 elsewhere. Each round has two steps. E-step: t = P(Y=1 | x, s), which is 1 on labelled rows and h(x) =
+    y(1−e)/(1−ye) elsewhere. M-step: maximise Σ t·log y + (1−t)·log(1−y) + t·[s·log e + (1−s)·log(1−e)] with t fixed.
+    The rounds start from the logistic regression of the labels as y, and e = ½; or, with ``propensity_features``, where
+    that start can mislead, from that of `SAREM`.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, as in the paper; "balanced" is ``prior_``, which
+        maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     variant : {"em", "published"}, default="em"
         "em" is the method as its authors describe it, with each M-step taken to its maximum. The model, and with equal
         ridges the fixed points, are those of `SAREM`. "published" repeats the computation behind the numbers in the
@@ -65,8 +69,8 @@ class LBE(BasePUClassifier):
         The columns that e may depend on. None means all; an empty list makes e constant.
     prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
-        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
-        any more, and there are no coefficients.
+        each group. y is raised or lowered to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then
+        not logistic any more, and there are no coefficients.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``.
     ridge, propensity_ridge : float, default=None

@@ -12,20 +12,24 @@ __all__ = ["Naive"]
 class Naive(LogisticClassifier):
     """The baseline: logistic regression of the label, which treats unlabelled rows as negatives.
 
-    It estimates s(x) = P(S=1 | x), which is never above y(x) = P(Y=1 | x), so its e(x) is 1 and its h(x) is 0. Equal to
-    scikit-learn's ``LogisticRegression(C=1/ridge)``. There is one regression and no second factor, so there are no
-    ``class_features`` and no ``propensity_features``: leave columns out of X instead.
+    It estimates s(x), the chance that a row is labelled, which is never above y(x), the chance that it is positive. So
+    it takes e(x), the chance that a positive row is labelled, to be 1, and h(x), the chance that an unlabelled row is
+    positive, to be 0. Equal to scikit-learn's ``LogisticRegression(C=1/ridge)``. There is one regression and no second
+    factor, so there are no ``class_features`` and no ``propensity_features``: leave columns out of X instead.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is not penalised.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
+        "newton" is Newton's method, and "mm" takes more, but simpler steps (majorise–minimise); "auto" is "newton".
+        Beyond 4 000 columns, neither stores a matrix of n_features² numbers.
     tol : float, default=1e-8
         The solver stops when no entry of the gradient of the mean loss, each column in its own unit, is above this.
     max_iter : int, default=1000

@@ -15,19 +15,22 @@ class Oracle(LogisticClassifier):
 
     Pass the **true class** of every row as ``y``, not the labels. Its result is the best that other methods could reach
     with a linear score. Equal to scikit-learn's ``LogisticRegression(C=1/ridge)`` on the same classes. It does not see
-    labels, so its e(x) is 1 and its h(x) is 0, and it has neither ``class_features`` nor ``propensity_features``: leave
-    columns out of X instead.
+    labels: its e(x), the chance that a positive row is labelled, is 1, and its h(x), the chance that an unlabelled row
+    is positive, is 0. It has neither ``class_features`` nor ``propensity_features``: leave columns out of X instead.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks positive rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the column of classes, ``y`` of ``fit``, that marks positive rows. None means that it is found in
+        the column; words whose meaning is not certain are refused.
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is not penalised.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
+        "newton" is Newton's method, and "mm" takes more, but simpler steps (majorise–minimise); "auto" is "newton".
+        Beyond 4 000 columns, neither stores a matrix of n_features² numbers.
     tol : float, default=1e-8
         The solver stops when no entry of the gradient of the mean loss, each column in its own unit, is above this.
     max_iter : int, default=1000

@@ -20,8 +20,9 @@ __all__ = ["PGLin"]
 class PGLin(LogisticClassifier):
     """Assumes that the propensity is proportional to y, e(x) = k·y(x), and that some row is certainly positive.
 
-    Then the chance of a label is s(x) = k·y(x)², and k is its largest value. One logistic regression of the label
-    estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, with k the largest s among the rows of fit.
+    y(x) is the chance that a row is positive, and e(x), the propensity, the chance that a positive row is labelled. By
+    these assumptions the chance of a label is s(x) = k·y(x)², and k is its largest value. One logistic regression of
+    the label estimates s; y = min(1, √(s/k)) and e = √(k·s) follow, with k the largest s among the rows of fit.
 
     It ranks rows as `Naive` does and moves the threshold. Clearer positives must be likelier to be labelled. A single
     outlying row can set k. As e is a function of y, the two cannot have columns of their own: there are no
@@ -30,13 +31,16 @@ class PGLin(LogisticClassifier):
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     ridge : float, default=1.0
         The penalty ½·ridge·‖coef‖² on the summed loss; the intercept is not penalised.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton". Beyond 4 000 columns neither makes a matrix of n_features².
+        "newton" is Newton's method, and "mm" takes more, but simpler steps (majorise–minimise); "auto" is "newton".
+        Beyond 4 000 columns, neither stores a matrix of n_features² numbers.
     tol : float, default=1e-8
         The solver stops when no entry of the gradient of the mean loss, each column in its own unit, is above this.
     max_iter : int, default=1000

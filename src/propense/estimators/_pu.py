@@ -38,66 +38,76 @@ _HALVES_TOL = 1e-6
 
 
 class PUClassifier(BasePUClassifier):
-    """The first choice: learners score how likely a label is, and two readings of the scores split y from e.
+    """The first choice: estimates how likely a row is to be positive, and how likely a positive row is to be labelled.
 
-    The labels show only one curve: the chance s(x) = y(x)·e(x) that a row is both positive and labelled. Three ideas
-    lead from there to y and e.
+    y(x) is the chance that a row with features x is positive, e(x) the chance that a positive row is labelled, and h(x)
+    the chance that an unlabelled row is positive. The labels show only the chance s(x) = y(x)·e(x) that a row is both
+    positive and labelled. Four ideas lead from there to y and e.
 
-    *Scores from several learners.* Logistic regression, boosted trees and extra trees learn the labels, each from four
-    fifths of the rows at a time, so that every row of fit is scored by models that have not seen it. Their log-odds,
-    weighted by how well they predict labels and added up, are one score per row. It puts the rows in an order.
+    *Scores from several learners.* Logistic regression, boosted trees and extra trees learn which rows are labelled,
+    each from four fifths of the rows at a time, so that every row of fit is scored by models that have not seen it.
+    Their log-odds, weighted by how well they predict labels and added up, are one score per row. It puts the rows in an
+    order.
 
-    *Two readings of the scores.* Along the score, the chance of a label rises and levels off at some height k. In the
-    first reading, e gets a share 2k⁴/(1 + 2k⁴) of that rise: the closer k is to 1, the more labelling follows the
-    class. In the second, the scores of the positives and those of the negatives are spread like a bell each. y is the
-    mean of the two readings and e = s/y. The readings, and a third one with e constant, also give the range.
+    *A linear pair.* A logistic y and a logistic e are fitted to the labels together. This y joins the learners if the
+    labels clearly show that e depends on the columns in a way of its own, and if the pair predicts labels that it has
+    not seen at least as well as the learners do. ``learners="linear"`` uses such a pair alone: it is fast and has
+    coefficients.
+
+    *Two readings of the scores.* A reading is an assumption by which y and e follow from the score. Along the score,
+    the chance of a label rises and levels off at some height k. In the first reading, e gets a share 2k⁴/(1 + 2k⁴) of
+    that rise: the closer k is to 1, the more labelling follows the class. In the second, the scores of the positives
+    and those of the negatives are spread like a bell each. y is the mean of the two readings and e = s/y. The readings,
+    and a third one with e constant, also give the range.
 
     *A balanced threshold.* ``predict`` calls a row positive if y(x) is above the estimated share of positives, which
     maximises balanced accuracy.
-
-    Where a linear y and a linear e of its own clearly explain the labels better than a linear y alone, that y joins
-    the learners. ``learners="linear"`` uses such a pair alone: it is fast and has coefficients.
 
     Parameters
     ----------
     learners : {"auto", "linear"} or list of classifiers, default="auto"
         What learns the labels. "auto": logistic regression, boosted trees and extra trees; without the last if there
         are more than 10 000 rows, and on a Dask cluster with xgboost; logistic regression alone if X is sparse, a
-        tensor or any other Dask array. A list of scikit-learn classifiers: those, each cross-fitted. "linear": y and e
-        are logistic, with e shrunk towards a constant.
+        tensor or any other Dask array. A list of scikit-learn classifiers: those, each fitted fold by fold. "linear": y
+        and e are logistic, with e shrunk towards a constant.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
-        The columns that e may depend on; an empty list makes e constant. Naming them adds what labels cannot show: y
-        and e are then fitted together, y along the score and e over these columns, and no reading is needed. Twice the
-        fits of learners are needed where relations are curved.
+        The columns that e may depend on. None names none: e then follows the score, by the two readings (a linear e may
+        depend on all columns). An empty list makes e constant. Naming columns adds what labels cannot show: y and e are
+        then fitted together, y along the score and e over these columns, and no reading is needed. Where trees are
+        among the learners, that takes up to twice as many fits.
     prior : float, (float, float) or dict of these, default=None
-        The share of rows that are positive, or the range it lies in, if known from elsewhere. y is moved to meet it,
-        and so is every reading, before ranges are taken. y·e, which the labels show, stays as it is. With
-        ``prior_groups``, the share or range in each group: ``{"f": 0.12, "m": (0.15, 0.2)}``. Each group is moved by
+        The share of rows that are positive, or the range it lies in, if known from elsewhere. y is raised or lowered to
+        meet it, and so is every reading, before ranges are taken. y·e, which the labels show, stays as it is. With
+        ``prior_groups``, the share or range in each group: ``{"f": 0.12, "m": (0.15, 0.2)}``. Each group is adjusted by
         itself; rows of groups that are not named stay as estimated, in fit and in predictions.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``. If y and e should not depend on it, name
         the other columns in ``class_features`` and ``propensity_features``.
     decision : {"posterior", "balanced"}, default="balanced"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     cv : int or list of (ndarray, ndarray), default=5
-        The number of folds; small tables get at most 3. Or the folds: pairs of row numbers, those to fit and those to
-        score, with every row scored once. If some rows belong together, such as the visits of a patient, keep them in
-        one fold, or they are scored by models that have seen their like: ``list(GroupKFold(5).split(X, y, groups))``.
+        The number of folds. Tables of fewer than 200 rows or 30 labels get at most 3. Or the folds: pairs of row
+        numbers, those to fit and those to score, with every row scored once. If some rows belong together, such as the
+        visits of a patient, keep them in one fold, or they are scored by models that have seen their like:
+        ``list(GroupKFold(5).split(X, y, groups))``.
     ridge : float, default=1.0
         Of the linear pair: the penalty ½·ridge·‖β‖² on the summed risk, with columns in units of their standard
         deviation; the intercept is not penalised.
     shrinkage : float, default=1.0
         Of the linear pair: the penalty ½·shrinkage·√n·‖γ‖² on the slopes of e, in the same units.
     share : float, default=None
-        The part of the rise that e gets, from 0 (e is constant) to 0.95, in place of both readings. None chooses it
-        from the height.
+        The share of the rise that e gets in the first reading, from 0 (e is constant) to 0.95. With a number, the
+        second reading is left out. None computes the share from the height k, and uses both.
     solver : {"auto", "newton", "mm"}, default="auto"
-        "auto" is "newton", with fewer Hessians from 10 000 rows on. Beyond 2 000 columns none makes a matrix of
-        n_features².
+        How y and e are searched for. "newton" is Newton's method, and "mm" takes more, but simpler steps
+        (majorise–minimise). "auto" is "newton", which from 10 000 rows on computes its matrix of second derivatives
+        less often. Beyond 2 000 columns, none of them stores a matrix of n_features² numbers.
     tol : float, default=1e-8
         A search stops when no entry of the gradient of the mean risk, each column in its own unit, is above this.
     max_iter : int, default=1000
@@ -112,16 +122,18 @@ class PUClassifier(BasePUClassifier):
     ----------
     oof_posterior_, oof_propensity_, oof_hidden_ : ndarray of shape (n_rows,)
         y(x), e(x) and h(x) of the rows of fit, by models that have not seen them; rows of weight 0 are left out. Use
-        these, not ``predict_proba``, to review the rows of fit. Not with ``learners="linear"``; not in model files. If
-        X is a tensor, or a Dask array that only logistic regression learns from, or a single row is labelled, no row is
-        held out.
+        these, not ``predict_proba``, to review the rows of fit. They are not there with ``learners="linear"``, and not
+        in model files. In three cases the models have seen the rows: X is a tensor; X is a Dask array and only logistic
+        regression learns from it; or only one row is labelled, or unlabelled.
     oof_hidden_range_ : ndarray of shape (n_rows, 2)
         The range of h(x) of the rows of fit, as ``predict_hidden_range`` gives it for new rows.
     diagnosis_ : Diagnosis
         What the answer rests on: how labelling seems to work, the range of the share of positives, and the learners.
+        The range covers assumptions about the labelling and not chance: it is not a 95 % interval; see `Diagnosis`.
         Print it; ``diagnosis_.details()`` explains the numbers.
     coef_, intercept_, propensity_coef_, propensity_intercept_ : ndarray
-        Only with ``learners="linear"``: β of y(x) = σ(βᵀx)^(1−share) and γ of e(x) = σ(γᵀx)·σ(βᵀx)^share.
+        Only with ``learners="linear"``: β of y(x) = σ(βᵀx)^(1−share) and γ of e(x) = σ(γᵀx)·σ(βᵀx)^share, with σ the
+        logistic function and the share as in ``diagnosis_.share``.
     coef_names_ : list of str
         What the coefficients belong to: ``column``, ``column missing`` or ``column=level``.
     converged_ : bool

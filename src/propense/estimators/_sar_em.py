@@ -41,16 +41,20 @@ _WINDOW = 10
 class SAREM(BasePUClassifier):
     """Expectation–maximisation: estimates which rows are positive, fits y and e to these estimates, and repeats.
 
-    E-step: P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye) elsewhere. M-step: y is fitted to these
-    soft classes, and e to the labels with these as weights. With logistic models each round raises the likelihood of
-    the labels under s(x) = y(x)·e(x). `LBE` does the same from another start.
+    y(x) is the chance that a row is positive, e(x) the chance that a positive row is labelled, and s whether a row is
+    labelled. Each round has two steps. E-step: P(Y=1 | x, s), which is 1 on labelled rows and h(x) = y(1−e)/(1−ye)
+    elsewhere. M-step: y is fitted to these soft classes, and e to the labels with these as weights. With logistic
+    models each round raises the likelihood of the labels under s(x) = y(x)·e(x). `LBE` does the same from another
+    start.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, as in the paper; "balanced" is ``prior_``, which
+        maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     variant : {"em", "published"}, default="em"
         "em" returns the y and e to which the rounds converge. "published" repeats the computation behind the numbers in
         the literature: intercepts are penalised too, y and e are kept within [1e-4, 1 − 1e-4], the authors' stopping
@@ -68,8 +72,8 @@ class SAREM(BasePUClassifier):
         The columns that e may depend on. None means all; an empty list makes e constant.
     prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
-        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
-        any more, and there are no coefficients.
+        each group. y is raised or lowered to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then
+        not logistic any more, and there are no coefficients.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``.
     ridge, propensity_ridge : float, default=1.0

@@ -38,10 +38,11 @@ class SeveralSources(BasePUClassifier):
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows, in all of its columns. None reads it from y, and refuses words whose
-        meaning is not certain.
+        The value that marks labelled rows in all columns of ``y`` of ``fit``. None means that it is found there; words
+        whose meaning is not certain are refused.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list, default=None

@@ -21,23 +21,28 @@ __all__ = ["SparseJoint"]
 class SparseJoint(BasePUClassifier):
     """Joint maximum likelihood that selects few columns for y and few for e, by a lasso (ℓ1) penalty.
 
-    Minimises Qₙ(β, γ) + alpha·Σ dⱼ(fⱼ|βⱼ| + gⱼ|γⱼ|), where dⱼ is the standard deviation of column j, so that units do
-    not matter, and fⱼ, gⱼ ≤ 1 are lower for slopes that are steep in a first fit (the adaptive lasso). The intercepts
-    are not penalised. Labels are observed, so alpha can be chosen by the risk on held-out rows, from a path of alphas,
-    each search starting from its neighbour.
+    y(x) = σ(βᵀx) is the chance that a row is positive, and e(x) = σ(γᵀx) the chance that a positive row is labelled.
+    Minimises Qₙ(β, γ) + alpha·Σ dⱼ(fⱼ|βⱼ| + gⱼ|γⱼ|), where Qₙ is the log loss per row of the labels if the chance of
+    one is y(x)·e(x), and dⱼ is the standard deviation of column j, so that units do not matter, and fⱼ, gⱼ ≤ 1 are
+    lower for slopes that are steep in a first fit (the adaptive lasso). The intercepts are not penalised. Labels are
+    observed, so alpha can be chosen by the risk on held-out rows, from a path of alphas, each search starting from its
+    neighbour.
 
     The labels show only the product y(x)·e(x). With a large penalty y alone explains it best, with e = 1. The path
-    therefore begins at an anchor: the joint minimiser, with a light ridge and from the naive y and e = ½, over the
-    columns that an ℓ1 logistic regression of the labels picks first. The minimum next to it is followed in both
-    directions, even where a minimum with e = 1 is lower. In the end the factor with the steeper slopes, in standard
-    deviations of the columns, is called y, as in `JointMLE`: labelling is assumed to be the flatter of the two.
+    therefore begins at an anchor: the joint minimiser, with a light ridge and from the regression of the labels as y
+    and e = ½, over the columns that an ℓ1 logistic regression of the labels picks first. The minimum next to it is
+    followed in both directions, even where a minimum with e = 1 is lower. In the end the factor with the steeper
+    slopes, in standard deviations of the columns, is called y, as in `JointMLE`: labelling is assumed to be the flatter
+    of the two.
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½ maximises accuracy, ``prior_`` balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, which maximises accuracy; "balanced" is ``prior_``,
+        which maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     alpha : float, default=None
         The penalty on the mean risk. None chooses one from a path by the risk on held-out rows.
     variant : {"adaptive", "plain"}, default="adaptive"
@@ -53,8 +58,8 @@ class SparseJoint(BasePUClassifier):
         The columns that e may depend on. None means all; an empty list makes e constant.
     prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
-        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
-        any more, and there are no coefficients.
+        each group. y is raised or lowered to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then
+        not logistic any more, and there are no coefficients.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``.
     n_alphas : int, default=50

@@ -28,17 +28,20 @@ __all__ = ["TM"]
 class TM(BasePUClassifier):
     """Two models in turn: y is fitted to estimated classes, and e to the labelled rows and those that look positive.
 
-    The class model is fitted to every row twice: as a positive with weight P(Y=1 | x, s), its current estimate, and as
-    a negative with the remaining weight. The labelled rows, and the rows above a quantile of y over the labelled rows,
-    are then treated as positive. (The level of the quantile is the share of labelled rows.) The regression of the label
-    on these rows is e(x).
+    y(x) is the chance that a row is positive, and e(x) the chance that a positive row is labelled. The model of y is
+    fitted to every row twice: as a positive with weight P(Y=1 | x, s), its current estimate, and as a negative with the
+    remaining weight. The labelled rows, and the rows above a quantile of y over the labelled rows, are then treated as
+    positive. (The level of the quantile is the share of labelled rows.) The regression of the label on these rows is
+    e(x).
 
     Parameters
     ----------
     decision : {"posterior", "balanced"}, default="posterior"
-        The threshold of ``predict`` on y(x): ½, as in the paper, or ``prior_``, which maximises balanced accuracy.
+        The threshold of ``predict`` on y(x): "posterior" is ½, as in the paper; "balanced" is ``prior_``, which
+        maximises balanced accuracy.
     positive_label : int, float, bool or str, default=None
-        The value of y that marks labelled rows. None reads it from y, and refuses words whose meaning is not certain.
+        The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
+        column; words whose meaning is not certain are refused.
     estimator, propensity_estimator : classifier, default=None
         What fits y and e: any scikit-learn classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``, or
         a pipeline that ends in one. It gets an array without column names. A classifier flexible enough to memorise the
@@ -50,8 +53,8 @@ class TM(BasePUClassifier):
         The columns that e may depend on. None means all; an empty list makes e constant.
     prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere; with ``prior_groups``, in
-        each group. y is moved to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then not logistic
-        any more, and there are no coefficients.
+        each group. y is raised or lowered to meet it, and y·e stays as it is, as in `PUClassifier`. y and e are then
+        not logistic any more, and there are no coefficients.
     prior_groups : str or int, default=None
         The column of X, by name or number, that shows the groups of ``prior``.
     ridge, propensity_ridge : float, default=1.0
@@ -73,7 +76,8 @@ class TM(BasePUClassifier):
     converged_ : bool
         Whether the rounds met ``tol`` and the last regressions converged.
     risk_path_ : ndarray of shape (n_rounds,)
-        The joint risk Qₙ of y and e after each round. It may rise: the rounds do not minimise a single function.
+        The joint risk of y and e after each round: the log loss per row of the labels if the chance of one is
+        y(x)·e(x). It may rise: the rounds do not minimise a single function.
     positives_path_ : ndarray of shape (n_rounds,)
         The share of rows treated as positive in each round.
     classes_, prior_, label_frequency_, n_iter_, doubts_, n_features_in_, feature_names_in_

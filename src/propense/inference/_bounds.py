@@ -33,8 +33,8 @@ class Robustness:
     Attributes
     ----------
     halved : float
-        The factor, in all rows at once, at which half of the hidden positives that the fit finds would be left. NaN if
-        it finds none.
+        The factor on the odds of a label, the same in all rows, at which half of the hidden positives that the fit
+        finds would be left. NaN if it finds none.
     doubled : float
         The factor at which there would be twice as many; infinite if that is more than there are rows.
     """

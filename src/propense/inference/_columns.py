@@ -56,8 +56,8 @@ class ColumnChange:
     changed : float
         The share of rows whose prediction is another one.
     correlation : float
-        The rank correlation of h(x) = P(Y=1 | x, S=0), before and after, over the unlabelled rows: 1 if a list of rows
-        to review would be the same.
+        The rank correlation over the unlabelled rows of h(x), the chance that such a row is positive, with these names
+        and with the others: 1 if a list of rows to review would be the same.
     """
 
     prior: float
@@ -81,13 +81,14 @@ class ColumnCheck(Readable):
         How often columns that have nothing to do with the labels, given the others, would add as much to a logistic
         regression of the labels (likelihood-ratio test).
     likelihood_ratio : float
+        The statistic of that test: twice the log-likelihood that the named columns add.
     coefficients : int
         The number of coefficients of the named columns.
     gain, gain_error : float
         By how much they lower the loss of the labels per row, among rows that the regression has not seen, and the
         standard error of that.
     share : float
-        The same as a share of what all columns lower it by.
+        ``gain`` divided by what all columns together lower the same loss by, compared with no columns.
     propensity : tuple of float
         e(x) of the positives: 80% of them lie between these two.
     prior : float
@@ -167,10 +168,11 @@ def column_check(
 ) -> ColumnCheck:
     """Check the columns that are named for e: whether they move the labels, and what depends on naming them.
 
-    Naming columns is knowledge that no data can replace, and none can prove. But data can show two things. Columns that
-    do not move the labels cannot drive them. And where the answer is the same without the names, they are not worth an
-    argument. The estimator is cloned and fitted again: as it is, with nothing named, without each of the named columns,
-    and with the named columns kept out of y.
+    Which columns to name for e, the chance that a positive row is labelled, is knowledge that data cannot replace or
+    prove. But data can show two things: whether the columns are related to the labels at all, as they must be if
+    labelling depends on them; and whether the answer changes if they are not named. If it does not, it matters little
+    whether they are named rightly. The estimator is cloned and fitted again: as it is, with nothing named, without each
+    of the named columns, and with the named columns kept out of y.
 
     Parameters
     ----------
@@ -194,9 +196,10 @@ def column_check(
 
     Notes
     -----
-    The regressions of the labels are linear in the columns. A named column that stands for a curve in another one
-    therefore seems to move the labels. And a column can move the labels because it moves the class: data cannot tell
-    which. The check finds columns that drive nothing; it cannot find those that drive the labels.
+    The regressions of the labels are linear in the columns. If the labels follow a curve in a column that is not named,
+    a named column that is related to that curve seems to move the labels. And a column can move the labels because it
+    moves the class: data cannot show which. So the check can show that a column is named in vain, but not that a column
+    is named rightly.
 
     Examples
     --------

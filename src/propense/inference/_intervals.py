@@ -148,8 +148,9 @@ def intervals(
         "bootstrap" refits the estimator to rows drawn with replacement. It works for every method; `JointMLE`, `SAREM`
         and `LBE` start at the fitted answer, which takes a tenth of the time. `PUClassifier` refits all of its learners
         in every fold, so that 200 refits take 200 times as long as the fit. "sandwich" needs no refits: it uses the
-        curvature of the risk and the spread of its gradients, for methods that minimise the risk over two logistic
-        predictors (`JointMLE` without a ``radius``, `SAREM` and `LBE` with ``variant="em"``).
+        curvature of the loss at the answer, and how much its gradients differ between rows. It is for the methods whose
+        answer is a logistic y and a logistic e that minimise the log loss of the labels together: `JointMLE` without a
+        ``radius``, and `SAREM` and `LBE` with ``variant="em"``.
     confidence : float, default=0.95
         How often the intervals should contain the truth.
     n_resamples : int, default=200
@@ -166,9 +167,9 @@ def intervals(
     Notes
     -----
     Bootstrap intervals lie between two quantiles of the refits; sandwich intervals extend z standard errors to either
-    side on the scale of log-odds. For the methods of the sandwich, both correct the bias of the ridge, to first order:
-    the interval shows where the truth may be, not where another ridged fit would be, and the estimate need not be in
-    the middle.
+    side on the scale of log-odds. For the methods of the sandwich, both correct the bias of the ridge penalty, to first
+    order: the interval shows where the truth may be, not where another fit with the penalty would be, and the estimate
+    need not be in the middle.
 
     With strata or clusters, whole clusters vary, within their strata. The bootstrap draws nₕ − 1 of the nₕ clusters of
     a stratum with replacement, and those drawn get nₕ/(nₕ − 1) times their weight (Rao, Wu and Yue 1992); the sandwich

@@ -45,7 +45,7 @@ class Reasons:
         if positive. Above 0 it raises the chance.
     baseline_posterior, baseline_propensity : float
         What they are added to. ``baseline_posterior + posterior.sum(axis=1)`` is the log-odds of ``predict_proba``, and
-        the same of e that of ``predict_propensity``.
+        the same sum for e is the log-odds of ``predict_propensity``.
     one_score : bool
         Whether y and e both follow one score of how likely a label is: then what each column adds to one of them is in
         proportion to what it adds to the other, and the two cannot have reasons of their own.
@@ -106,11 +106,11 @@ def reasons(estimator: Any, X: Any, *, rows: Any = None) -> Reasons:
 
     What is linear is split exactly: a coefficient times the distance from the mean. Trees are split by exact Shapley
     values, with the shares of the rows of fit that went each way at a split [1]_. The trees of a forest add up to a
-    chance and not to log-odds: a column gets that part of the log-odds that it has of the chance. In the same way
-    contributions to a label score become contributions to y and e, which rise, or fall, along it. Where two parts
-    meet, as y and e do after an audit or with a known share of positives, their effects are Shapley values too. All of
-    these add up exactly. Classifiers of other kinds are compared with the mean row, in 16 orders of the columns with a
-    fixed seed, or in all orders of up to 6 columns.
+    chance and not to log-odds: what a column adds to the log-odds is in proportion to what it adds to the chance. In
+    the same way contributions to a label score become contributions to y and e, which rise, or fall, along it. Where
+    two parts meet, as y and e do after an audit or with a known share of positives, their effects are Shapley values
+    too. All of these add up exactly. Classifiers of other kinds are compared with the mean row, in 16 orders of the
+    columns with a fixed seed, or in all orders of up to 6 columns.
 
     `PUClassifier` gives the mean of the models of all folds, as ``predict_proba`` does for new rows. For the rows of
     fit, ``oof_posterior_`` is of the one model that had not seen the row, so the sum differs somewhat from that.

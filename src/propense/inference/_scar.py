@@ -48,8 +48,9 @@ class ScarTest(Readable):
     p_value : float
         (1 + the number of simulated statistics that are at least the observed one) / (1 + the number simulated).
     statistic : float
-        Twice the log-likelihood gained if the chance of a label may depend on the features. ``prior`` and
-        ``most_labelled`` limit only the constant chance it is compared with.
+        Twice the log-likelihood gained if the chance of a label may depend on the features, compared with a constant
+        chance. ``prior`` and ``most_labelled`` limit the constant chance, but not the one that may depend on the
+        features.
     simulated : ndarray of shape (n_simulations,)
         The same for labels drawn at random among the positives.
     label_frequency : float
@@ -139,9 +140,11 @@ def scar_test(
 ) -> ScarTest:
     """Test whether positives are labelled completely at random (SCAR): whether e(x) is the same for all of them.
 
-    The labels are explained twice: by P(S=1 | x) = c·σ(βᵀx), in which every positive has the same chance c of a label,
-    and by σ(βᵀx)·σ(γᵀx), in which the chance depends on the features. The second always fits better, if only by luck.
-    Labels drawn from the first, with everything fitted again, show how much is luck.
+    e(x) is the chance that a positive row is labelled. Two models of P(S=1 | x), the chance that a row is labelled, are
+    fitted. In the first, c·σ(βᵀx), every positive has the same chance c of a label. In the second, σ(βᵀx)·σ(γᵀx), the
+    chance depends on the features. (σ is the logistic function; βᵀx and γᵀx are weighted sums of the columns.) The
+    second always fits better, if only by chance. To see how much better by chance, labels are drawn from the first
+    model many times, and both models are fitted to them.
 
     Parameters
     ----------
@@ -163,9 +166,9 @@ def scar_test(
         The value of y that marks labelled rows, as in every estimator.
     model : fitted estimator of propense, or a pipeline or search that ends in one, default=None
         Tests the features as the estimator sees them: the steps before it transform X. Its ``propensity_features`` and
-        ``positive_label`` are used unless others are passed. Its fit is not.
+        ``positive_label`` are used unless others are passed. What it learned from the labels is not used.
     n_simulations : int, default=199
-        The smallest possible p is 1 / (1 + n_simulations).
+        How many times labels are drawn. The smallest possible p is 1 / (1 + n_simulations).
     max_rows : int or None, default=5000
         The largest number of rows to test, drawn at random; None tests all. Time is proportional to it.
     random_state : int, RandomState instance or None, default=None

@@ -63,10 +63,12 @@ class SourcesTest(Readable):
     statistic : float
         About χ² with ``degrees`` degrees of freedom if the sources are independent.
     degrees : int
+        The degrees of freedom; 0 with two sources.
     pairs : tuple of PairOfSources
     priors : dict of float to float
         The estimated share of positives by the odds ratio that every two sources are assumed to have: ½, 1, which is
-        independence, and 2. Only 1 if there are more than 10 sources and 50 000 rows, or as many patterns of labels.
+        independence, and 2. Only 1 where the others would take too long: where the number of rows, doubled once for
+        each source, is above 50 million (50 000 rows with 10 sources).
     """
 
     p_value: float

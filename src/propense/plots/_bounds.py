@@ -30,7 +30,7 @@ class BoundsDisplay:
     limits : array-like of shape (n_limits,)
         The least chance of a label, for the upper end; the largest, for the lower end.
     departures : array-like of shape (n_departures,)
-        Γ.
+        Γ, the factors between the odds of a label and those of the fit.
     shares : array-like of shape (n_departures, n_limits)
         The end of the share of positives.
     estimate, labelled : float

@@ -125,6 +125,7 @@ class PropensityCurveDisplay:
     positive : array-like of shape (n,)
         P(Y=1 | x, s), the weight of each row, because e(x) is about positives.
     name : str, default="value"
+        What the axis calls the column.
     parts : int, default=12
         Number of points on the curve, each an average over about the same number of rows.
     """

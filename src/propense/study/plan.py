@@ -41,7 +41,7 @@ class Method:
     parameters : tuple of (str, value) pairs
         Constructor arguments.
     told : str, default="nothing"
-        What the method is told in addition to natural labels: "access", "prevalence", "audit" or "truth", or several,
+        What the method is given in addition to natural labels: "access", "prevalence", "audit" or "truth", or several,
         such as "access + audit".
     """
 

@@ -54,6 +54,7 @@ class TableAudit(Readable):
     findings : Findings
         The estimates, with their intervals: ``positives``, ``hidden`` and ``label_frequency``.
     verdicts : Verdicts
+        How many rows were drawn, and what was said of them.
     lists : list of ListFinding
         How good the list of rows to review is, at several lengths.
     of_rows : Findings
@@ -67,9 +68,9 @@ class TableAudit(Readable):
     if_all_no, if_all_yes : float
         The estimated share of positives if every row of which nobody can say were negative, or positive.
     rows : AuditRows
-        The rows of the table.
+        The rows of the table, for `correct_model`.
     draws : tuple of PastDraw
-        What a model remembers of the draws, earlier ones included.
+        What the corrected model will remember of the draws, earlier ones included.
     missing : int
         How many of the open rows are in no file.
     earlier : int
@@ -208,7 +209,7 @@ def read_audit(
     positive, negative : str, default=None
         The words for positive and negative rows, if they are not clear.
     confidence : float, default=0.95
-        How often the intervals should hold the truth.
+        How often the intervals should hold the truth, if every verdict is right and every labelled row is positive.
     weights, strata, clusters : str, default=None
         If the table is a survey's sample: the columns of the weights, strata and clusters. Shares are then those of the
         population. The model is corrected for the rows of the table all the same.

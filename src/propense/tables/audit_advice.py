@@ -55,7 +55,7 @@ class AuditAdvice(Readable):
 
 
 def advise_audit(found: TableFit) -> AuditAdvice | None:
-    """The audit to ask for; None if the labels say as much as it would, or if there is no range."""
+    """The audit to ask for; None if it would add nothing to the labels, or if there is no range of positives."""
     ends, n = found.prior_range, found.counts.rows
     rest = n - found.counts.labelled
     if ends is None or ends[0] == ends[1] or rest < 2:

@@ -214,8 +214,8 @@ _COSTS = {"miss": "a positive that is missed", "alarm": "a negative that is revi
 def capacity(found: TableFit) -> Capacity:
     """How many of the unlabelled rows of a fit to review, most likely positives first, to find how many positives.
 
-    The numbers are the sums of `Promise`: of h(x), by models that have not seen the rows, of both ends of its range,
-    and of what chance adds. So they agree with what `list_rows` promises for a list of the same length.
+    The numbers are those of `Promise`, from h(x) by models that have not seen the rows. So they agree with what
+    `list_rows` promises for a list of the same length.
 
     Parameters
     ----------

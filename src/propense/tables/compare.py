@@ -54,7 +54,7 @@ class MethodResult:
     ignored : tuple of str
         Options that were given and that the method cannot use.
     separates : str
-        What it separates being positive from being labelled by.
+        By what it distinguishes being positive from being labelled.
     assumes : tuple of str
         What must hold for its answer to be right.
     seconds : float
@@ -128,7 +128,7 @@ class Comparison(Readable):
         return [each for each in self.results if not each.failure and not each.baseline]
 
     def with_others(self, matrix: NDArray[np.float64], place: int) -> float:
-        """The mean of a method's line of one of the matrices, over the other methods that are not the naive one."""
+        """The mean of a method's row in one of the matrices, over the other methods; the naive one does not count."""
         kept = [
             matrix[place, other]
             for other, each in enumerate(self.results)

@@ -30,7 +30,7 @@ def as_toml(options: FitOptions, files: Mapping[str, Any] | None = None) -> str:
     Examples
     --------
     >>> from propense.tables import FitOptions, as_toml
-    >>> print(as_toml(FitOptions("reported", drop=["notes"], prior=(0.1, 0.2)), {"table": "patients.csv"}))
+    >>> print(as_toml(FitOptions("reported", drop=["notes"], prior=(0.1, 0.2)), {"table": "patients.csv"}), end="")
     # propense fit --config FILE
     [fit]
     table = "patients.csv"

@@ -35,9 +35,9 @@ def fit_folder(
     """Fit a method, and the naive baseline to compare it with, to every row of a folder of Parquet files.
 
     Rows and ids that occur several times are not looked for. The kinds of columns, the levels of categories, the
-    medians and the scales come from rows drawn at random. The
-    scores, groups and figures of the result are of these rows too. The two fits and the counts use all rows. The
-    workers keep the prepared features, on disk where their memory is full.
+    medians and the scales come from rows drawn at random. The scores, groups and figures of the result are of these
+    rows too. The two fits and the counts use all rows. The workers keep the prepared features, on disk where their
+    memory is full.
 
     Parameters
     ----------

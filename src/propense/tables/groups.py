@@ -21,9 +21,16 @@ LEAST = 10.0
 
 @dataclass(frozen=True)
 class Group:
-    """The number of rows in a group, of labelled rows, and of positives as the model estimates them.
+    """A group of rows, and how many of them are labelled and positive.
 
-    `low` and `high` are the least and the most positives, None if the method gives no range.
+    Attributes
+    ----------
+    name : str
+    rows, labelled : int
+    positives : float
+        The estimated number of positives.
+    low, high : float or None
+        The least and the most positives. None if the method gives no range.
     """
 
     name: str
@@ -48,7 +55,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Grouping:
-    """The groups of one column, and how much their label rates differ."""
+    """The groups of one column, and how much their label rates differ.
+
+    Attributes
+    ----------
+    column : str
+    groups : tuple of Group
+    """
 
     column: str
     groups: tuple[Group, ...]

@@ -55,7 +55,8 @@ class Scores:
     order : ndarray of shape (n_rows,), or None
         What lists are ordered by, if an audit has corrected the model: what they were ordered by before.
     slopes : ndarray of shape (n_rows, n_knots), or None
-        If an audit has corrected the model: how far h(x) moves with each value of the correction.
+        If an audit has corrected the model: how much h(x) changes with each value of the correction, for the range of a
+        list.
     """
 
     posterior: NDArray[np.float64]
@@ -188,7 +189,7 @@ class TableModel(Readable):
         return scores.replaced(here, scores_of_log_odds(self.estimator, a, b, ends)), here
 
     def drift(self, table: Any, where: str | None = None) -> Drift:
-        """Which columns of a table, given as to `score`, are spread otherwise than in the fit. Print it."""
+        """Which columns of a table, passed as to `score`, have other values than in the fit. Print it."""
         table, where, _ = as_table(table, where, self.spelling)
         watch = DriftWatch(self.schema, self.seen)
         watch.add(self.schema.encode(self.read(table, where)))

@@ -59,7 +59,8 @@ class FitOptions:
         A short name, such as "jerm" or "lbe-published", or the import path of a class of your own. None means "pu", or
         "sources" if there are several label columns.
     decision : {"balanced", "posterior"}, default="balanced"
-        Whether `predict` compares the posterior with the estimated prior or with ½.
+        The threshold of ``predict`` on y(x), the chance that a row is positive: "balanced" is the estimated share of
+        positives, "posterior" is ½.
     class_features : list of str, default=None
         The columns that being positive may depend on. None means all.
     propensity_features : list of str, default=None
@@ -92,8 +93,9 @@ class FitOptions:
         What to do with rows that are equal in every column. None keeps them, with a note if they are copies; if the
         table holds every row several times, that is an error.
     scar_test : bool, default=None
-        Whether to test if labels are drawn at random among the positives, on at most 2 000 rows. None runs the test
-        where there are at most 30 features, or a prior.
+        Whether to test if labels are drawn at random among the positives (`propense.scar_test`), on at most 2 000 rows.
+        None runs the test where there are at most 30 features, or a ``prior`` for all rows. With more than 100 features
+        it is never run.
     """
 
     label: str | Sequence[str]

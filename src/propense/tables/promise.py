@@ -53,11 +53,14 @@ class Promise(Readable):
     Attributes
     ----------
     rows : int
+        How many rows there are.
     expected : float
-        The sum of h(x) over the rows.
+        The expected number of positives: the sum over the rows of h(x), the chance that an unlabelled row is positive.
     low, high : float
-        The sums of the lower and the upper ends of h(x), less and plus what chance adds to a sum of independent rows,
-        eight times in ten. NaN if the method gives no range. If an audit has corrected h(x): a 95 % interval.
+        The range of the number of positives. It begins with the sums of the lower ends and of the upper ends of h(x),
+        which cover assumptions about the labelling. Each end is then moved outwards by 1.28 standard deviations of the
+        number of positives among the rows, what chance adds in eight of ten cases. NaN if the method gives no range. If
+        an audit has corrected h(x), this is a 95 % interval instead.
     unpromised : str
         Why the numbers should not be relied on; empty if they may.
     audited : bool

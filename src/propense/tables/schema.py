@@ -72,7 +72,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns a model was fitted on, in their order, and the words that mean a missing cell."""
+    """The columns a model was fitted on, in their order, and the words that mean a missing cell.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    missing : tuple of str
+        The words, in lower case.
+    """
 
     columns: tuple[Column, ...]
     missing: tuple[str, ...] = MISSING_WORDS

@@ -52,7 +52,7 @@ class Suggestion:
     ----------
     columns : list of str
     reasons : list of str
-        What the name of each speaks of.
+        What the name of each suggests.
     from_table : bool
         Whether the fit was of a table, for which the command line has an option.
     others : tuple of str
@@ -104,9 +104,9 @@ def suggest_columns(found: TableFit) -> Suggestion | None:
     Returns
     -------
     Suggestion or None
-        Columns whose names speak of being looked at (`LOOKED_AT`) and that move the labels, given the other columns
-        (likelihood-ratio test at level .01, on at most 20 000 rows). The labels alone cannot choose such columns, so
-        this is a question to the reader.
+        Columns whose names suggest that they decide who is looked at, such as ``visits``, ``insured``, ``region`` or
+        ``year``, and that are related to the labels, given the other columns (likelihood-ratio test at level .01, on at
+        most 20 000 rows). The labels alone cannot choose such columns, so this is a question to you.
     """
     if found.estimator._takes_sources:
         # Several sources show by themselves what drives the labels.
