@@ -48,7 +48,7 @@ def test_all_is_every_extra_for_users_but_torch():
 
 def test_the_page_of_installation_lists_every_extra():
     page = (ROOT / "docs" / "install.md").read_text()
-    listed = re.findall(r"^\| `pip install '[^'\[]*\[(\w+)\]'` \|", page, re.MULTILINE)
+    listed = re.findall(r'^\| `pip install "[^"\[]*\[(\w+)\]"` \|', page, re.MULTILINE)
     assert sorted(listed) == sorted(extras())
 
 

@@ -25,8 +25,8 @@ def test_sentences_have_the_numbers_of_bounds(fitted):
         assert re.search(f"at least {least:.0%}, at most {most:.0%}[; .]", words)
     found = bounds(model, data.X, data.labelled, odds_ratio=3)
     assert f"between any two positives, at most {found.prior[1]:.0%} are." in words
-    assert f"{found.robustness_value.halved:.3g} times as high as the model says" in words
-    assert f"twice as many if they were {found.robustness_value.doubled:.3g} times lower" in words
+    assert f"{found.robustness_value.halved:.3g} times those of the model, there are half as many" in words
+    assert f"if they are {found.robustness_value.doubled:.3g} times lower, twice as many" in words
 
 
 def test_the_report_says_it_unless_nothing_is_hidden(fitted):

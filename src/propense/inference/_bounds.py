@@ -112,10 +112,8 @@ class Bounds(Readable):
             given = "; and if ".join(self.assumptions)
             lines.append(f"If {given}: {self.prior[0]:.1%} to {self.prior[1]:.1%} of the rows are positive.")
             low, high = self.prior_limits
-            level = f"{100 * self.confidence:g}% sure"
-            lines.append(
-                f"Of other rows of the same kind, which chance would label otherwise: {low:.1%} to {high:.1%}, {level}."
-            )
+            limits = f"{low:.1%} to {high:.1%} ({100 * self.confidence:g}% limits)"
+            lines.append(f"With chance added, in the population of these rows: {limits}.")
         lines.append(f"The fit estimates {self.estimate:.1%}. {self._robustness()}")
         for group, (low, high) in self.propensity_by_group.items():
             if not self.contradicted:
@@ -126,10 +124,10 @@ class Bounds(Readable):
         found = self.robustness_value
         if math.isnan(found.halved):
             return "It finds no hidden positives."
-        words = f"There would be half as many hidden positives if the odds of a label were {found.halved:.3g} times"
+        words = f"If the true odds of a label are {found.halved:.3g} times those of the fit, there are half as many"
         if math.isinf(found.doubled):
-            return f"{words} as high as it says; twice as many would be more than there are rows."
-        return f"{words} as high as it says, and twice as many if they were {found.doubled:.3g} times lower."
+            return f"{words} hidden positives; twice as many would be more than there are rows."
+        return f"{words} hidden positives; if they are {found.doubled:.3g} times lower, twice as many."
 
 
 def _between(ends: tuple[float, float]) -> str:

@@ -96,9 +96,9 @@ def describe_bounds(found: TableFit) -> list[str]:
     value = find_robustness(rows, float(found.expected.mean()))
     if np.isfinite(value.halved):
         words = (
-            f"How wrong must the estimate be? There would be half as many hidden positives if the odds of a label were "
-            f"{value.halved:.3g} times as high as the model says"
+            f"How wrong must the estimate be? If the true odds of a label are {value.halved:.3g} times those of the "
+            "model, there are half as many hidden positives"
         )
-        more = f", and twice as many if they were {value.doubled:.3g} times lower" if np.isfinite(value.doubled) else ""
+        more = f"; if they are {value.doubled:.3g} times lower, twice as many" if np.isfinite(value.doubled) else ""
         lines.append(f"{words}{more}.")
     return lines
