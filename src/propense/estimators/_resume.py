@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from propense._checkpoints import Checkpoint
-from propense._watch import Progress, Watch
+from propense._steps.watch import Progress, Watch
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["fit_resumable"]
