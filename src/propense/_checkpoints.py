@@ -63,9 +63,10 @@ class Checkpoint:
         found = self.get("data")
         if found is None:
             self.keep("data", {"sums": sums}, so_far)
-        elif found["sums"].shape != sums.shape or not np.allclose(found["sums"], sums, _ROUNDING, _ROUNDING):
+        elif found["sums"].shape != sums.shape or not np.allclose(found["sums"], sums, _ROUNDING, 0.0):
             raise CheckpointError(
-                f"{self.path} belongs to another fit: the columns or the labels have other sums. {_WAY_OUT}."
+                f"{self.path} belongs to another fit: the values of the rows or their order are not the same. "
+                f"{_WAY_OUT}."
             )
 
     def get(self, name: str) -> Part | None:
