@@ -22,6 +22,8 @@ Part = dict[str, NDArray[Any]]
 
 _FACTS, _SO_FAR = "facts", "so far"
 _WAY_OUT = "Delete it to start from the beginning, or name another file"
+# The most characters of a parameter that an error shows.
+_SHOWN = 80
 # Sums of the same rows in other blocks differ by rounding.
 _ROUNDING = 1e-9
 
@@ -53,9 +55,10 @@ class Checkpoint:
         for name, now in facts.items():
             before = self._facts.setdefault(name, now)
             if before != now:
+                same = next((i for i, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), 0)
                 raise CheckpointError(
-                    f"{self.path} belongs to another fit: {name} was {_short(before)} and is {_short(now)} now. "
-                    f"{_WAY_OUT}."
+                    f"{self.path} belongs to another fit: {name} was {_from_where(same, before)} and is "
+                    f"{_from_where(same, now)} now. {_WAY_OUT}."
                 )
 
     def claim_sums(self, sums: NDArray[np.float64], so_far: tuple[int, float]) -> None:
@@ -150,5 +153,9 @@ def _array(data: bytes) -> NDArray[Any]:
     return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:79]}…"
+def _from_where(same: int, text: str) -> str:
+    """A text, or of a long one the part around the first character that differs."""
+    if len(text) <= _SHOWN:
+        return text
+    first = max(0, min(same - _SHOWN // 2, len(text) - _SHOWN))
+    return f"{'…' if first else ''}{text[first : first + _SHOWN]}{'…' if first + _SHOWN < len(text) else ''}"

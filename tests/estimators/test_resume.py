@@ -5,6 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from blocks import as_dask
 from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PUClassifier
@@ -130,6 +133,48 @@ def stopped_jerm(data, file, **parameters):
     with pytest.raises(Stop):
         fit_resumable(JERM(**parameters), data.X, data.labelled, file, progress=stop)
     assert file.exists()
+
+
+def make_plain():
+    """A function with another address each time, as in another process."""
+
+    def plain(X):
+        return X
+
+    return plain
+
+
+def steps(C=1.0):
+    """An estimator whose text scikit-learn shortens."""
+    each = (FunctionTransformer(make_plain(), kw_args={"y" * 99: None}) for _ in range(9))
+    return make_pipeline(*each, LogisticRegression(C=C))
+
+
+COLUMNS, OTHERS = np.arange(1200), np.r_[:600, 601:1201]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (TM(class_features=COLUMNS), TM(class_features=OTHERS), "599, 600, .* and is .*599, 601,"),
+        (JERM(propensity_estimator=steps()), JERM(propensity_estimator=steps(2.0)), r"C=1\.0.* and is .*C=2\.0"),
+    ],
+)
+def test_parameters_with_a_long_text_are_compared_whole(before, now, words, rng, tmp_path, stop_at_each_part):
+    X, file = rng.normal(size=(40, 1300)), tmp_path / "fit.checkpoint"
+    y = X[:, 0] > 0.5
+    for method in (before, clone(before)):
+        with pytest.raises(Stop):
+            fit_resumable(method, X, y, file)
+    with pytest.raises(CheckpointError, match=words) as caught:
+        fit_resumable(now, X, y, file)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_function_is_the_same_parameter_in_another_process(data, tmp_path, stop_at_each_part):
+    for _ in range(2):
+        with pytest.raises(Stop):
+            fit_resumable(JERM(propensity_estimator=steps()), data.X, data.labelled, tmp_path / "fit.checkpoint")
 
 
 def one_column_moved(X, y):

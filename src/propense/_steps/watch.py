@@ -1,5 +1,6 @@
 """What a long fit reports, its stages and its passes over the data, and the parts that it keeps to go on from."""
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ __all__ = ["Progress", "Watch", "coefs"]
 
 # The multiples of this number, without what is before the point, are spread evenly and do not repeat.
 _GOLDEN = 0.6180339887498949
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 # Called with the stage, the number of passes so far, and the seconds so far.
 Progress = Callable[[str, int, float], None]
@@ -167,5 +170,19 @@ def _sums(sample: Sample) -> Vector:
 
 
 def _in_words(value: Any) -> str:
+    """A parameter in full: the text of long arrays and of estimators leaves parts out."""
     # The state of a generator is not a parameter: what was drawn from it is kept.
-    return "a RandomState" if isinstance(value, np.random.RandomState) else repr(value)
+    if isinstance(value, np.random.RandomState):
+        return "a RandomState"
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        given = (f"{name}={_in_words(each)}" for name, each in sorted(value.get_params(deep=False).items()))
+        return f"{type(value).__name__}({', '.join(given)})"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_in_words, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_in_words(key)}: {_in_words(each)}' for key, each in value.items())}}}"
+    # Arrays and their numbers, as plain ones.
+    if hasattr(value, "tolist"):
+        return _in_words(value.tolist())
+    # The address of a function is another one in each process.
+    return _ADDRESS.sub("", repr(value))
