@@ -1,9 +1,11 @@
 """The file of an unfinished fit: the parts that it has finished, and whose they are. Arrays only, no code."""
 
+import io
 import json
+import math
 import os
+import stat
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._files import write_atomically
 from propense.errors import CheckpointError
 
 __all__ = ["Checkpoint", "Part"]
@@ -19,6 +22,8 @@ Part = dict[str, NDArray[Any]]
 
 _FACTS, _SO_FAR = "facts", "so far"
 _WAY_OUT = "Delete it to start from the beginning, or name another file"
+# The most characters of a parameter that an error shows.
+_SHOWN = 80
 # Sums of the same rows in other blocks differ by rounding.
 _ROUNDING = 1e-9
 
@@ -36,25 +41,24 @@ class Checkpoint:
         self.path = path
         self._facts: dict[str, str] = {}
         self._parts: dict[str, Part] = {}
-        # Of a process that was killed while it wrote.
-        self._partial = path.with_name(f"{path.name}.partial")
-        if path.exists():
-            self._facts, self._parts = _read(path)
+        self._passes, self._seconds = 0, 0.0
+        if _exists(path):
+            self._facts, self._parts, self._passes, self._seconds = _read(path)
 
     @property
     def so_far(self) -> tuple[int, float]:
         """The passes and the seconds until the last part."""
-        found = self._parts.get(_SO_FAR)
-        return (0, 0.0) if found is None else (int(found["passes"]), float(found["seconds"]))
+        return self._passes, self._seconds
 
     def claim(self, facts: Mapping[str, str]) -> None:
         """Refuse the file if it belongs to another fit; `facts` are what makes a fit this one."""
         for name, now in facts.items():
             before = self._facts.setdefault(name, now)
             if before != now:
+                same = next((i for i, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), 0)
                 raise CheckpointError(
-                    f"{self.path} belongs to another fit: {name} was {_short(before)} and is {_short(now)} now. "
-                    f"{_WAY_OUT}."
+                    f"{self.path} belongs to another fit: {name} was {_from_where(same, before)} and is "
+                    f"{_from_where(same, now)} now. {_WAY_OUT}."
                 )
 
     def claim_sums(self, sums: NDArray[np.float64], so_far: tuple[int, float]) -> None:
@@ -62,9 +66,10 @@ class Checkpoint:
         found = self.get("data")
         if found is None:
             self.keep("data", {"sums": sums}, so_far)
-        elif found["sums"].shape != sums.shape or not np.allclose(found["sums"], sums, _ROUNDING, _ROUNDING):
+        elif found["sums"].shape != sums.shape or not np.allclose(found["sums"], sums, _ROUNDING, 0.0):
             raise CheckpointError(
-                f"{self.path} belongs to another fit: the columns or the labels have other sums. {_WAY_OUT}."
+                f"{self.path} belongs to another fit: the values of the rows or their order are not the same. "
+                f"{_WAY_OUT}."
             )
 
     def get(self, name: str) -> Part | None:
@@ -74,20 +79,14 @@ class Checkpoint:
     def keep(self, part: str, values: Mapping[str, Any], so_far: tuple[int, float]) -> None:
         """Keep a part, in place of one of the same name, and write the file."""
         self._parts[part] = {key: np.array(value) for key, value in values.items()}
-        self._parts[_SO_FAR] = {"passes": np.array(so_far[0]), "seconds": np.array(so_far[1])}
-        arrays: dict[str, Any] = {_FACTS: np.array(json.dumps(self._facts))}
+        self._passes, self._seconds = so_far
+        arrays: dict[str, Any] = {_FACTS: np.array(json.dumps(self._facts)), _SO_FAR: np.array(so_far, dtype=float)}
         arrays |= {f"{name}/{key}": array for name, part in self._parts.items() for key, array in part.items()}
-        try:
-            with self._partial.open("wb") as file:
-                np.savez(file, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            self._partial.replace(self.path)
-        except OSError as error:
-            raise CheckpointError(
-                f"{self.path} was not written: {error.strerror or error}. Check its folder, permissions and the free "
-                "space."
-            ) from None
+        # Two runs that share a file write to places of their own.
+        with write_atomically(self.path, CheckpointError) as partial, partial.open("wb") as file:
+            np.savez(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
 
     def drop(self, *names: str) -> None:
         """Forget parts; the file follows when the next one is kept."""
@@ -96,26 +95,67 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the file: the fit is complete."""
-        self._partial.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> tuple[dict[str, str], dict[str, Part]]:
+def _exists(path: Path) -> bool:
+    """Whether there is a regular file; an error if there is something else, or no file can have this name."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path} cannot be opened: {error}. Check its name and permissions.") from None
+    # Before it is opened: opening a pipe would wait for a writer.
+    if not stat.S_ISREG(mode):
+        raise CheckpointError(f"{path} is not a regular file. Give the name of a file for the checkpoint.")
+    return True
+
+
+def _read(path: Path) -> tuple[dict[str, str], dict[str, Part], int, float]:
+    """What makes the fit this one, its parts, and the passes and seconds so far."""
     parts: dict[str, Part] = {}
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            facts = json.loads(str(file[_FACTS]))
-            for place in file.files:
-                if place != _FACTS:
-                    name, _, key = place.rpartition("/")
-                    parts.setdefault(name, {})[key] = file[place]
-        return {str(name): str(value) for name, value in facts.items()}, parts
+        with path.open("rb") as opened, zipfile.ZipFile(opened) as file:
+            _check_members(file, path.stat().st_size)
+            arrays = {name.removesuffix(".npy"): _array(file.read(name)) for name in file.namelist()}
+        facts = json.loads(str(arrays.pop(_FACTS)))
+        passes, seconds = arrays.pop(_SO_FAR).tolist()
+        if not facts or not math.isfinite(seconds):
+            raise ValueError("facts or seconds")
+        for place, array in arrays.items():
+            name, _, key = place.rpartition("/")
+            parts.setdefault(name, {})[key] = array
+        return {str(name): str(value) for name, value in facts.items()}, parts, int(passes), float(seconds)
     except PermissionError:
         raise CheckpointError(f"{path} cannot be read. Check its permissions.") from None
-    # Whatever a damaged or foreign file makes NumPy and zipfile raise.
-    except (OSError, ValueError, KeyError, AttributeError, EOFError, IndexError, zipfile.BadZipFile, zlib.error):
+    # What a damaged or foreign file makes json, NumPy and zipfile raise has no common class.
+    except Exception:
         raise CheckpointError(f"{path} is damaged, or is not the checkpoint of a fit. {_WAY_OUT}.") from None
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:79]}…"
+def _check_members(file: zipfile.ZipFile, size: int) -> None:
+    """Refuse what would take more memory than the file is large: members are stored as they are, each once."""
+    members = file.infolist()
+    stored = all(each.compress_type == zipfile.ZIP_STORED for each in members)
+    if not stored or sum(each.file_size for each in members) > size:
+        raise ValueError("compressed members")
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    """The array of a member, which may not be larger than the member."""
+    header = io.BytesIO(data)
+    version = np.lib.format.read_magic(header)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(header)
+    if math.prod(shape) * dtype.itemsize > len(data):
+        raise ValueError("a shape larger than the data")
+    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+
+
+def _from_where(same: int, text: str) -> str:
+    """A text, or of a long one the part around the first character that differs."""
+    if len(text) <= _SHOWN:
+        return text
+    first = max(0, min(same - _SHOWN // 2, len(text) - _SHOWN))
+    return f"{'…' if first else ''}{text[first : first + _SHOWN]}{'…' if first + _SHOWN < len(text) else ''}"

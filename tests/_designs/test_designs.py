@@ -124,6 +124,7 @@ def test_a_level_has_no_slopes_to_be_curved(design_kind, X, rng, weighted):
 
 def test_rows_are_moved_held_picked_and_gathered(design_kind, X, rng):
     design, values = design_kind(X), rng.normal(size=203)
+    np.testing.assert_array_equal(design.bring(design.numbers()), np.arange(203))
     rows = design.hold(design.send(values))
     np.testing.assert_array_equal(design.bring(rows), values)
     np.testing.assert_array_equal(design.pick(rows, np.array([5, 200, 5])), values[[5, 200, 5]])

@@ -16,7 +16,7 @@ from propense._inputs.sample import Sample
 from propense._steps.em import Learners, Pair, em_round, fit_em
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor
-from propense._watch import Watch
+from propense._steps.watch import Watch
 from propense.datasets import make_double_logistic
 
 RIDGE = 1.0

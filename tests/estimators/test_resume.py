@@ -1,8 +1,13 @@
 """A fit that is stopped after any of its parts, and goes on, ends as if it had not been stopped."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from blocks import as_dask
 from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PUClassifier
@@ -130,6 +135,55 @@ def stopped_jerm(data, file, **parameters):
     assert file.exists()
 
 
+def make_plain():
+    """A function with another address each time, as in another process."""
+
+    def plain(X):
+        return X
+
+    return plain
+
+
+def steps(C=1.0):
+    """An estimator whose text scikit-learn shortens."""
+    each = (FunctionTransformer(make_plain(), kw_args={"y" * 99: None}) for _ in range(9))
+    return make_pipeline(*each, LogisticRegression(C=C))
+
+
+COLUMNS, OTHERS = np.arange(1200), np.r_[:600, 601:1201]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (TM(class_features=COLUMNS), TM(class_features=OTHERS), "599, 600, .* and is .*599, 601,"),
+        (JERM(propensity_estimator=steps()), JERM(propensity_estimator=steps(2.0)), r"C=1\.0.* and is .*C=2\.0"),
+    ],
+)
+def test_parameters_with_a_long_text_are_compared_whole(before, now, words, rng, tmp_path, stop_at_each_part):
+    X, file = rng.normal(size=(40, 1300)), tmp_path / "fit.checkpoint"
+    y = X[:, 0] > 0.5
+    for method in (before, clone(before)):
+        with pytest.raises(Stop):
+            fit_resumable(method, X, y, file)
+    with pytest.raises(CheckpointError, match=words) as caught:
+        fit_resumable(now, X, y, file)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_function_is_the_same_parameter_in_another_process(data, tmp_path, stop_at_each_part):
+    for _ in range(2):
+        with pytest.raises(Stop):
+            fit_resumable(JERM(propensity_estimator=steps()), data.X, data.labelled, tmp_path / "fit.checkpoint")
+
+
+def one_column_moved(X, y):
+    """The unlabelled rows get the first column of each other."""
+    moved, unlabelled = X.copy(), np.flatnonzero(~y.astype(bool))
+    moved[unlabelled, 0] = np.roll(X[unlabelled, 0], 1)
+    return moved
+
+
 @pytest.mark.parametrize(
     ("method", "change", "word"),
     [
@@ -137,8 +191,11 @@ def stopped_jerm(data, file, **parameters):
         (TM(), lambda X, y: (X, y), "the method was JERM and is TM now"),
         (JERM(), lambda X, y: (X[:-1], y[:-1]), "the number of rows was 300 and is 299 now"),
         (JERM(), lambda X, y: (X[:, 1:], y), "the number of columns was 4 and is 3 now"),
-        (JERM(), lambda X, y: (X + 1e-3, y), "other sums"),
-        (JERM(), lambda X, y: (X, np.roll(y, 1)), "other sums"),
+        (JERM(), lambda X, y: (X + 1e-3, y), "values of the rows or their order"),
+        (JERM(), lambda X, y: (X, np.roll(y, 1)), "values of the rows or their order"),
+        # The sums of all columns and of the labelled rows stay the same, but not who is whose neighbour.
+        (JERM(), lambda X, y: (X[::-1], y[::-1]), "values of the rows or their order"),
+        (JERM(), lambda X, y: (one_column_moved(X, y), y), "values of the rows or their order"),
     ],
 )
 def test_a_checkpoint_of_another_fit_is_refused_and_stays(method, change, word, data, tmp_path):
@@ -149,6 +206,27 @@ def test_a_checkpoint_of_another_fit_is_refused_and_stays(method, change, word, 
         fit_resumable(method, *change(data.X, data.labelled), file)
     assert "Delete it" in str(caught.value)
     assert file.read_bytes() == before
+
+
+def test_data_in_small_units_are_recognised_as_others(data, tmp_path):
+    file, small = tmp_path / "fit.checkpoint", replace(data, X=1e-12 * data.X)
+    stopped_jerm(small, file)
+    with pytest.raises(CheckpointError, match="values of the rows"):
+        fit_resumable(JERM(), small.X + 1e-12, small.labelled, file)
+    fit_resumable(JERM(), small.X, small.labelled, file)
+
+
+@pytest.mark.slow
+def test_a_stopped_fit_goes_on_with_missing_numbers(data, tmp_path, stop_at_each_part):
+    file, X, other = tmp_path / "fit.checkpoint", data.X.copy(), data.X + 1.0
+    X[::7, 1] = other[::7, 1] = np.nan
+    method = PUClassifier(random_state=0)
+    with pytest.raises(Stop):
+        fit_resumable(clone(method), X, data.labelled, file)
+    with pytest.raises(CheckpointError, match="values of the rows"):
+        fit_resumable(clone(method), np.c_[X[:, 0], other[:, 1], X[:, 2:]], data.labelled, file)
+    _, resumed = fit_in_turns(method, X, data.labelled, file)
+    assert_same(resumed, clone(method).fit(X, data.labelled), X)
 
 
 def test_a_checkpoint_of_another_version_is_refused(data, tmp_path, monkeypatch):

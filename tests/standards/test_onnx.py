@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("skl2onnx", reason="needs skl2onnx")
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
+from scipy.sparse import csr_array  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
@@ -46,10 +47,36 @@ def test_a_graph_gives_what_the_model_does(name):
     check(model, propense.to_onnx(model, DATA.X.astype(np.float32)), DATA.X.astype(np.float32), atol=5e-6)
 
 
-@pytest.mark.parametrize("classes", [np.array([0, 1]), np.array(["no", "yes"]), np.array([-1.0, 1.0])])
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.array([0, 1]),
+        np.array(["no", "yes"]),
+        np.array([-1.0, 1.0]),
+        np.array([0, 1], np.uint8),
+        np.array([0, 1], object),
+        np.array([False, True], object),
+        np.array(["no", "yes"], object),
+    ],
+)
 def test_labels_are_the_classes_of_fit(classes):
     model = propense.JERM(random_state=0).fit(DATA.X, classes[DATA.labelled.astype(int)])
     check(model, propense.to_onnx(model), DATA.X)
+
+
+def test_operators_that_are_too_old_are_refused():
+    model = propense.Naive().fit(DATA.X, DATA.labelled)
+    check(model, propense.to_onnx(model, target_opset=13), DATA.X)
+    with pytest.raises(InvalidOption, match="target_opset must be at least 13, but is 12"):
+        propense.to_onnx(model, target_opset=12)
+
+
+def test_an_input_has_the_columns_of_fit():
+    model = propense.Naive().fit(DATA.X, DATA.labelled)
+    check(model, propense.to_onnx(model, csr_array(DATA.X)), DATA.X)
+    for wrong in (DATA.X[:, 1:], DATA.X[0], DATA.X[None]):
+        with pytest.raises(InvalidOption, match="X must have 4 columns"):
+            propense.to_onnx(model, wrong)
 
 
 def test_a_pipeline_is_exported_whole():

@@ -18,7 +18,7 @@ from propense._solvers import gradient_norm, newton
 from propense._steps.known_negatives import expected_log_unknown, initial_log_unknown, observed_loss
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor, Model
-from propense._watch import Watch
+from propense._steps.watch import Watch
 
 __all__ = [
     "PUBLISHED_BOUND",

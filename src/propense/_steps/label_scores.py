@@ -30,7 +30,7 @@ from propense._steps.learners import Learner
 from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
 from propense._steps.small_trees import TreePredictor
-from propense._watch import Watch
+from propense._steps.watch import Watch
 from propense.errors import InvalidOption
 
 __all__ = ["LabelScore", "Member", "ScoredRows", "fit_label_score"]

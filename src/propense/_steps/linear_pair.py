@@ -23,7 +23,7 @@ from propense._steps.pair_curve import (
     refit_pair,
 )
 from propense._steps.predictors import Model
-from propense._watch import Watch
+from propense._steps.watch import Watch
 
 __all__ = ["fit_linear_class", "fit_linear_pair"]
 

@@ -16,7 +16,7 @@ from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import Solution, newton, newton_bfgs
 from propense._steps.known_negatives import minimise
 from propense._steps.predictors import LogisticPredictor, ProductPredictor
-from propense._watch import Watch
+from propense._steps.watch import Watch
 
 __all__ = ["PairCurve", "PairSettings", "climb_share", "fit_pair_curve", "pair_predictors", "refit_pair"]
 

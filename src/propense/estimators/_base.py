@@ -33,7 +33,7 @@ from propense._risks import PairRisk
 from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
 from propense._steps.known_prior import ShiftedPredictor, meet_prior, read_known_prior
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, OutOfFold, ProductPredictor
-from propense._watch import Watch
+from propense._steps.watch import Watch
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
 from propense.estimators._description import Description
 
@@ -107,7 +107,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     - take the arguments ``prior`` and ``prior_groups``, with ``PRIOR`` of `propense._inputs.options` among its options:
       y then moves to a known share of positives, as in `PUClassifier`;
     - call ``_progress(done, total)``, unless it is None, after each of the parts that a long fit consists of;
-    - and tell ``_watch`` its stages, and keep there what a stopped fit can go on from (`propense._watch`).
+    - and tell ``_watch`` its stages, and keep there what a stopped fit can go on from (`propense._steps.watch`).
 
     Examples
     --------

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from propense._checkpoints import Checkpoint
-from propense._watch import Progress, Watch
+from propense._steps.watch import Progress, Watch
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["fit_resumable"]
@@ -37,7 +37,8 @@ def fit_resumable(
     checkpoint : str or Path
         The file that holds the finished parts: coefficients and the numbers of spies, no rows. It is replaced whole
         after each part, and removed after the fit. A file of another method, version, data or other parameters is
-        refused; the data are recognised by the number of rows and by sums over them, which takes one pass.
+        refused; the data are recognised by the number of rows and by sums that depend on their order, which takes one
+        pass.
     progress : callable, default=None
         Called as ``progress(stage, passes, seconds)`` when a stage or a pass over a Dask array begins. Passes and
         seconds include those of the stopped fit, up to the last part it kept.

@@ -28,7 +28,7 @@ from propense._steps.em import (
 from propense._steps.known_negatives import fit_complete
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
-from propense._watch import coefs
+from propense._steps.watch import coefs
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
 

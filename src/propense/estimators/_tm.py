@@ -18,7 +18,7 @@ from propense._steps.known_negatives import best_log_unknown, fit_complete, init
 from propense._steps.learners import Learner
 from propense._steps.likely_positives import fit_propensity_on, rows_above
 from propense._steps.predictors import LogisticPredictor, Model
-from propense._watch import coefs
+from propense._steps.watch import coefs
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description, is_array
 

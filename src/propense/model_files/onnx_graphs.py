@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +24,8 @@ from propense.estimators._base import BasePUClassifier
 __all__ = ["to_onnx"]
 
 _OUTPUTS = ("label", "probabilities", "propensity", "hidden")
+# The first version of ONNX's operators that has those of a graph for float64.
+_OLDEST = 13
 # The number of float64 among ONNX's types.
 _DOUBLE = 11
 # −log p at the largest log-odds.
@@ -41,7 +45,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> An
         Some rows, for the types of the inputs: float32 gives a graph that computes in float32. A data frame gives a
         pipeline an input for each column. None means one input ``X`` of float64, with the columns of fit.
     target_opset : int, default=None
-        The version of ONNX's operators; None means the latest that skl2onnx knows.
+        The version of ONNX's operators, at least 13; None means the latest that skl2onnx knows.
 
     Returns
     -------
@@ -52,7 +56,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> An
     Raises
     ------
     InvalidOption
-        If the model is not linear, or was fitted to columns that are not numbers.
+        If the model is not linear, was fitted to columns that are not numbers, or X has not as many columns as in fit.
     MissingExtra
         If skl2onnx is not installed: ``pip install 'propense[onnx]'``.
 
@@ -74,7 +78,6 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> An
     """
     try:
         import skl2onnx
-        from skl2onnx.common.data_types import DoubleTensorType
     except ImportError:
         raise MissingExtra("to_onnx needs skl2onnx. Install it: pip install 'propense[onnx]'.") from None
     last = model
@@ -89,16 +92,27 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> An
     _check(last)
     name = f"Propense{type(last).__name__}"
     skl2onnx.update_registered_converter(type(last), name, _declare_shapes, _convert, parser=_parse)
-    if X is None:
-        types: dict[str, Any] = {"initial_types": [("X", DoubleTensorType([None, model.n_features_in_]))]}
-    else:
+    if X is not None and isinstance(model, Pipeline):
         # skl2onnx makes an input of each column of a frame, which is what a ColumnTransformer needs.
-        types = {"X": X[:1] if isinstance(model, Pipeline) else _as_floats(np.asarray(X[:1]))}
+        types: dict[str, Any] = {"X": X[:1]}
+    else:
+        types = {"initial_types": [("X", _type_of_input(model, X))]}
     return skl2onnx.to_onnx(model, target_opset=target_opset, **types)
 
 
-def _as_floats(array: Any) -> Any:
-    return array if array.dtype == np.float32 else array.astype(np.float64)
+def _type_of_input(model: Any, X: Any) -> Any:
+    """The type of the only input: rows of as many numbers as in fit, of float32 if those of X are."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    columns = model.n_features_in_
+    if X is None:
+        return DoubleTensorType([None, columns])
+    like = X if issparse(X) else np.asarray(X[:1])
+    if len(like.shape) != 2 or like.shape[1] != columns:
+        raise InvalidOption(
+            f"to_onnx: X must have {columns} columns, as in fit, but its first rows have the shape {like.shape}."
+        )
+    return (FloatTensorType if like.dtype == np.float32 else DoubleTensorType)([None, columns])
 
 
 def _check(model: BasePUClassifier) -> None:
@@ -143,8 +157,13 @@ def _type_of_numbers(variable: Any) -> Any:
 def _type_of_classes(model: BasePUClassifier) -> Any:
     from skl2onnx.common import data_types
 
-    name = {"b": "Boolean", "i": "Int64", "u": "Int64", "f": "Double"}.get(model.classes_.dtype.kind, "String")
+    name = {"b": "Boolean", "i": "Int64", "f": "Double"}.get(_classes(model).dtype.kind, "String")
     return getattr(data_types, f"{name}TensorType")()
+
+
+def _classes(model: BasePUClassifier) -> NDArray[Any]:
+    """The classes in the type of their values: an array of objects may hold numbers."""
+    return np.array(model.classes_.tolist())
 
 
 def _declare_shapes(operator: Any) -> None:
@@ -160,6 +179,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             f"to_onnx cannot export {model} after {len(operator.inputs)} inputs. Pass X as one array, or join the "
             "columns by a ColumnTransformer."
         )
+    if container.target_opset < _OLDEST:
+        raise InvalidOption(f"to_onnx: target_opset must be at least {_OLDEST}, but is {container.target_opset}.")
     kind = _type_of_numbers(operator.inputs[0])
     graph = _Graph(scope, container, np.float32 if kind.__name__.startswith("Float") else np.float64)
     features = operator.inputs[0].full_name
@@ -170,8 +191,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     a, b = graph.pair(model._posterior, model._propensity, features)
     label, probabilities, propensity, hidden = (each.full_name for each in operator.outputs)
     called = graph("Greater", a, model._cut())
-    if model.classes_.dtype.kind != "b":
-        called = graph("Where", called, *(graph.word(each) for each in model.classes_[::-1]))
+    classes = _classes(model)
+    if classes.dtype.kind != "b":
+        called = graph("Where", called, *(graph.word(each) for each in classes[::-1]))
     graph.finish(label, called)
     chances = [graph("Unsqueeze", graph("Sigmoid", each), np.array([1])) for each in (graph("Neg", a), a)]
     graph.finish(probabilities, graph("Concat", *chances, axis=1))
@@ -206,8 +228,7 @@ class _Graph:
     def word(self, value: Any) -> str:
         """A class."""
         array = np.array([value])
-        kind = array.dtype.kind
-        return self._keep(array.astype({"i": np.int64, "u": np.int64, "f": np.float64}.get(kind, np.object_)))
+        return self._keep(array.astype({"i": np.int64, "f": np.float64}.get(array.dtype.kind, np.object_)))
 
     def _keep(self, array: Any) -> str:
         from onnx import TensorProto

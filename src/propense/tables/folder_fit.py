@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense._checkpoints import Checkpoint
-from propense._watch import Progress, Watch
+from propense._steps.watch import Progress, Watch
 from propense.errors import InvalidOption
 from propense.tables.cells import as_text, check_feature, check_readable, normalise_decimals, row_ids, take_rows
 from propense.tables.fit import Counts, TableFit, fit_naive, summarise_fit

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propense._inputs.moments import DATE_ORDERS
 from propense._inputs.options import PriorOption
 from propense._inputs.preparation import Preparation
-from propense._watch import Watch
+from propense._steps.watch import Watch
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals

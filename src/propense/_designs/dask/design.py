@@ -88,6 +88,9 @@ class DaskDesign:
     def nearest(self, queries: Rows, pool: Rows) -> Index:
         return nearest(self._blocks, self._starts, self._columns, *self._aligned([queries, pool]))
 
+    def numbers(self) -> Rows:
+        return da.arange(self.shape[0], chunks=self._features.chunks[:1])
+
     def send(self, values: NDArray[Any]) -> Rows:
         # A random name: hashing the values would take longer than sending them.
         return da.from_array(values, chunks=self._features.chunks[:1], name=False)

@@ -1,5 +1,6 @@
 """What a long fit reports, its stages and its passes over the data, and the parts that it keeps to go on from."""
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,11 @@ from propense._solvers import Solution
 from propense._steps.predictors import LogisticPredictor
 
 __all__ = ["Progress", "Watch", "coefs"]
+
+# The multiples of this number, without what is before the point, are spread evenly and do not repeat.
+_GOLDEN = 0.6180339887498949
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 # Called with the stage, the number of passes so far, and the seconds so far.
 Progress = Callable[[str, int, float], None]
@@ -82,12 +88,7 @@ class Watch:
                 "the number of columns": str(design.shape[1] - 1),
             }
         )
-        # One pass: what a column sums to, with the labelled rows and the known negatives counted several times.
-        rows = 1.0 + 2.0 * as_float(sample.labelled)
-        if sample.negative is not None:
-            rows = rows + 4.0 * as_float(sample.negative)
-        sums = design.rmatvec(rows if sample.weights is None else rows * sample.weights)
-        self._checkpoint.claim_sums(np.asarray(sums), (self.passes, self.seconds))
+        self._checkpoint.claim_sums(_sums(sample), (self.passes, self.seconds))
 
     def get(self, part: str) -> Part | None:
         """A part that a stopped fit has kept, if any."""
@@ -148,6 +149,40 @@ def coefs(*predictors: Predictor) -> list[Vector] | None:
     return found if len(found) == len(predictors) else None
 
 
+def _sums(sample: Sample) -> Vector:
+    """What the columns sum to, in one pass. Each row has a weight of its own, since parts depend on the order of rows.
+
+    Labelled rows and known negatives are counted several times.
+    """
+    design = sample.design
+    rows = 0.5 + as_float(design.numbers()) * _GOLDEN % 1.0
+    rows = rows * (1.0 + 2.0 * as_float(sample.labelled))
+    if sample.negative is not None:
+        rows = rows * (1.0 + 4.0 * as_float(sample.negative))
+    if sample.weights is not None:
+        rows = rows * sample.weights
+    sums = np.asarray(design.rmatvec(rows))
+    missing = np.flatnonzero(np.isnan(sums))
+    if len(missing):
+        # Only dense features in memory may have missing numbers.
+        sums[missing] = rows @ np.nan_to_num(np.asarray(design.columns(missing - 1).features[:]))
+    return sums
+
+
 def _in_words(value: Any) -> str:
+    """A parameter in full: the text of long arrays and of estimators leaves parts out."""
     # The state of a generator is not a parameter: what was drawn from it is kept.
-    return "a RandomState" if isinstance(value, np.random.RandomState) else repr(value)
+    if isinstance(value, np.random.RandomState):
+        return "a RandomState"
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        given = (f"{name}={_in_words(each)}" for name, each in sorted(value.get_params(deep=False).items()))
+        return f"{type(value).__name__}({', '.join(given)})"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_in_words, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_in_words(key)}: {_in_words(each)}' for key, each in value.items())}}}"
+    # Arrays and their numbers, as plain ones.
+    if hasattr(value, "tolist"):
+        return _in_words(value.tolist())
+    # The address of a function is another one in each process.
+    return _ADDRESS.sub("", repr(value))
