@@ -60,8 +60,8 @@ def test_the_first_page_has_the_two_commands(found):
 def test_it_is_said_in_words():
     advice = AuditAdvice(0.17, 0.53, 200, 0.061)
     assert str(advice) == (
-        "The labels leave open whether 17% or 53% of the rows are positive. If people check 200 rows drawn at random, "
-        "the share is known to about ±6 points."
+        "The labels leave open whether 17% or 53% of the rows are positive. If people check 200 rows that propense "
+        "draws, the share is known to about ±6 points."
     )
     assert advice.commands("t.csv", "m.propense") == (
         "propense audit draw t.csv --model m.propense --size 200 --out check.csv",

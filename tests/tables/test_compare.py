@@ -167,7 +167,7 @@ def test_close_estimates_agree_and_far_ones_ask_for_an_audit():
     assert "do not agree: they say that 14% to 35% of the rows are positive" in far
     assert "Fewer positives: m0 (14%) and m1 (16%). More positives: m2 (35%)." in far
     assert "- m2: Assumption 2." in far
-    assert "have 200 unlabelled rows checked that are drawn at random (propense audit)" in far
+    assert "have 200 unlabelled rows checked that propense draws (propense audit draw)" in far
 
 
 def test_what_a_range_holds_is_said():

@@ -64,7 +64,7 @@ def draw(
     method: Method = None,
     json: Json = False,
 ) -> None:
-    """Draw unlabelled rows at random for people to check, and write them with an empty column verdict."""
+    """Draw unlabelled rows for people to check, more of them from the top of the list; write them for verdicts."""
     from propense.cli._fit_progress import show_steps
     from propense.tables import draw_audit, write_audit
     from propense.tables.audit_files import COLUMNS
@@ -134,8 +134,20 @@ def read(
         str | None,
         typer.Option("--weights", help="If the table is a survey's sample: the column of its weights."),
     ] = None,
-    strata: Annotated[str | None, typer.Option("--strata", help="The column of the survey's strata.")] = None,
-    clusters: Annotated[str | None, typer.Option("--clusters", help="The column of the survey's clusters.")] = None,
+    strata: Annotated[
+        str | None,
+        typer.Option(
+            "--strata",
+            help="If the survey was drawn by strata: the column that names them.",
+        ),
+    ] = None,
+    clusters: Annotated[
+        str | None,
+        typer.Option(
+            "--clusters",
+            help="If the survey was drawn by clusters: the column that names them.",
+        ),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", help="Correct the model by the verdicts, and save it to this file.")
     ] = None,

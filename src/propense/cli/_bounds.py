@@ -35,32 +35,39 @@ def bounds(
         float | None,
         typer.Option(
             "--odds-ratio",
-            help="Assume that the odds of a label differ by at most this factor between any two positives.",
+            help="Assume that the odds of a label, chance / (1 - chance), differ by at most this factor between any "
+            "two positives.",
         ),
     ] = None,
     departure: Annotated[
         float | None,
         typer.Option(
             "--departure",
-            help="Assume that the odds of a label are at most this factor above or below those of the model.",
+            help="Assume that the odds of a label are within this factor of those of the model: with 2, they are from "
+            "half of them to twice them.",
         ),
     ] = None,
     rising: Annotated[
         bool,
-        typer.Option("--rising", help="Assume that positives with higher class scores are labelled at least as often."),
+        typer.Option(
+            "--rising",
+            help="Assume that of two positives, the one that the model holds more likely to be positive is labelled at "
+            "least as often.",
+        ),
     ] = False,
     clearest: Annotated[
         float | None,
         typer.Option(
-            "--clearest", help="Assume that at least this share of the rows with the highest class scores is positive."
+            "--clearest",
+            help="Assume that of the rows that the model holds most likely to be positive, at least this share is.",
         ),
     ] = None,
     correlation: Annotated[
         str | None,
         typer.Option(
             "--correlation",
-            help="Assume that what no column shows influences both being positive and being labelled, with this "
-            "correlation: 0.3 for at most 0.3 in either direction, or a range: 0-0.5.",
+            help="Assume that something that no column shows affects both being positive and being labelled. Give the "
+            "correlation of the two effects: 0.3 for at most 0.3 in either direction, or a range: 0-0.5.",
         ),
     ] = None,
     group: Annotated[

@@ -61,7 +61,8 @@ def compare(
         typer.Option(
             "--methods",
             help="The methods to compare: A,B. Names listed by propense methods, pu-linear (pu with linear learners), "
-            "or import paths of your own classes. Default: pu, pu-linear, sar-em, joint-mle, pglin, tm, jerm, naive.",
+            "or classes of your own, such as my_methods.MyMethod. Default: pu, pu-linear, sar-em, joint-mle, pglin, "
+            "tm, jerm, naive.",
             autocompletion=complete_methods,
         ),
     ] = None,

@@ -132,7 +132,7 @@ def check(model: PUClassifier, y: NDArray[np.bool_], labelled: NDArray[np.bool_]
     drawn = draw(hidden, CHECKED, labelled=labelled, random_state=seed)
     share = read(Audit(drawn, y[drawn.rows].astype(float)), hidden, labelled=labelled).positives
     return (
-        f"If people check {CHECKED} unlabelled rows that are drawn at random (propense audit), the estimated share "
+        f"If people check {CHECKED} unlabelled rows that propense draws (propense audit draw), the estimated share "
         f"of positives is {share.estimate:.1%} (95% interval {share.low:.1%} to {share.high:.1%}), whatever the method "
         "assumes."
     )

@@ -68,8 +68,8 @@ def fit(
         str | None,
         typer.Option(
             "--method",
-            help="A name listed by propense methods, or the import path of a class of your own. Default: pu, or "
-            "sources with several label columns.",
+            help="A name listed by propense methods, or where Python finds a class of your own, such as "
+            "my_methods.MyMethod. Default: pu, or sources with several label columns.",
             autocompletion=complete_methods,
         ),
     ] = None,
@@ -105,7 +105,8 @@ def fit(
         str | None,
         typer.Option(
             "--dask",
-            help="For Parquet larger than memory: local (processes on this machine) or the address of a scheduler.",
+            help="For Parquet larger than memory: local (processes on this machine), or the address of the scheduler "
+            "of a Dask cluster, such as tcp://host:8786.",
         ),
     ] = None,
     checkpoint: Annotated[

@@ -59,8 +59,8 @@ Prior = Annotated[
     typer.Option(
         "--prior",
         help="The share of rows that are positive, if you know it: 0.15, or a range: 0.1-0.2. The estimate is "
-        "then made to match it, and the SCAR test becomes more powerful. By group: f=0.12,m=0.15-0.2 with "
-        "--prior-groups.",
+        "then made to match it, and the test of whether labels are at random (SCAR) detects more. By group: "
+        "f=0.12,m=0.15-0.2 with --prior-groups.",
     ),
 ]
 PriorGroups = Annotated[
@@ -73,7 +73,10 @@ Categorical = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    _columns("--keep", "Columns to use although they look like row numbers: A,B. May be repeated."),
+    _columns(
+        "--keep",
+        "Columns to use although they look like row numbers or like a copy of the label: A,B. May be repeated.",
+    ),
 ]
 Dates = Annotated[
     str | None,
@@ -100,7 +103,8 @@ Duplicates = Annotated[
     str | None,
     typer.Option(
         "--duplicates",
-        help="Rows that are equal in every column: drop or keep. Default: keep, with a note if they are copies.",
+        help="Rows that are equal in every column: drop (use each once) or keep (use all). Default: keep, with a note "
+        "if they are copies; a table that holds every row several times is an error.",
     ),
 ]
 Decision = Annotated[

@@ -64,7 +64,7 @@ Method = Annotated[
     str | None,
     typer.Option(
         "--method",
-        help="The import path of the model's method, if it is your own class.",
+        help="Where Python finds the method of the model, if it is a class of your own: my_methods.MyMethod.",
         autocompletion=complete_methods,
     ),
 ]

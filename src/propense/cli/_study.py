@@ -43,7 +43,10 @@ def run_study(
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="The number of processes.")] = 1,
     dask: Annotated[
         str | None,
-        typer.Option("--dask", help="The address of a Dask scheduler to use instead of processes."),
+        typer.Option(
+            "--dask",
+            help="Use a Dask cluster instead of processes: the address of its scheduler, such as tcp://host:8786.",
+        ),
     ] = None,
     ledger: LedgerFile = None,
     retry: Annotated[bool, typer.Option("--retry", help="Repeat the experiments that failed before.")] = False,

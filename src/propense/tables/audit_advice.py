@@ -43,7 +43,8 @@ class AuditAdvice(Readable):
         if self.half_width == 0.0:
             return f"{left} If people check all {self.size} unlabelled rows, the share is known."
         points = f"{100 * self.half_width:.0f}" if self.half_width > 0.0095 else f"{100 * self.half_width:.1g}"
-        return f"{left} If people check {self.size} rows drawn at random, the share is known to about ±{points} points."
+        checked = f"If people check {self.size} rows that propense draws"
+        return f"{left} {checked}, the share is known to about ±{points} points."
 
     def commands(self, table: str, model: str, decimal: str | None = None) -> tuple[str, str]:
         """The two commands of the audit, before and after the check, for a table with this decimal sign."""

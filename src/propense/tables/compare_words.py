@@ -87,8 +87,8 @@ def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
         "labelled and many that are rarely labelled, and each method decides by an assumption of its own.",
         f"Fewer positives: {_sides(below)}. More positives: {_sides(above)}. What they assume:",
         *_assumptions(ordered),
-        f"Choose by what you know of the labelling, or have {size} unlabelled rows checked that are drawn at "
-        f"random (propense audit): the share is then known to about ±{max(100 * half, 1):.0f} points, whatever a "
+        f"Choose by what you know of the labelling, or have {size} unlabelled rows checked that propense "
+        f"draws (propense audit draw): the share is then known to about ±{max(100 * half, 1):.0f} points, whatever a "
         "method assumes.",
     ]
 
