@@ -11,7 +11,7 @@ from pyarrow import csv
 
 from clinic import make_clinic
 from command import call
-from propense.tables import TableFile
+from propense.tables import TableFile, TableWriter
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -184,6 +184,34 @@ def test_commands_that_are_printed_work_for_decimal_commas_and_spaces(tmp_path, 
     for command in (("audit", "draw", "--out", folder / "c.csv"), ("bounds",)):
         ended = call(*command, paths[0], "--model", paths[1], "--decimal", "x")
         assert ended.stderr == "Error: --decimal 'x' is not a point or a comma.\n"
+
+
+@pytest.mark.parametrize("name", ["check.csv", "check.xlsx"])
+def test_a_new_draw_does_not_erase_verdicts(folder, tmp_path, name):
+    """Every output suggests the same name, so the same line is easily run again."""
+    asked = (
+        "audit",
+        "draw",
+        folder / "t.csv",
+        "--model",
+        folder / "m.propense",
+        "--size",
+        30,
+        "--out",
+        tmp_path / name,
+    )
+    assert call(*asked).returncode == 0
+    drawn = TableFile(tmp_path / name).read()
+    # Nothing is lost as long as nothing is filled in.
+    assert call(*asked).returncode == 0
+    words = pa.array(["", "yes", *[" "] * 28])
+    with TableWriter(tmp_path / name) as writer:
+        writer.write(drawn.set_column(1, "verdict", words))
+    before = (tmp_path / name).read_bytes()
+    status, out, err = call(*asked)
+    assert (status, out) == (2, "")
+    assert f"{name} holds 1 verdict, which a new draw would erase. Read it (propense audit read), or write" in err
+    assert (tmp_path / name).read_bytes() == before
 
 
 def test_words_of_ones_own_are_given(folder, tmp_path):

@@ -67,7 +67,7 @@ def draw(
     """Draw unlabelled rows for people to check, more of them from the top of the list; write them for verdicts."""
     from propense.cli._fit_progress import show_steps
     from propense.tables import draw_audit, write_audit
-    from propense.tables.audit_files import COLUMNS
+    from propense.tables.audit_files import COLUMNS, check_no_verdicts
     from propense.tables.files import check_output
 
     fitted, code = _load(model, method)
@@ -75,6 +75,7 @@ def draw(
     keep_apart([table, model], {"--out": out})
     with standard_output(out, source, format) as path:
         check_output(path, len(source.columns) + len(COLUMNS), size)
+        check_no_verdicts(path)
         with show_steps() as doing:
             rows = source.read()
             doing("Scoring the rows, and drawing some of them")
@@ -196,7 +197,13 @@ def read(
         return
     say(*(with_flags(line) for line in str(found).splitlines()))
     if corrected is not None and save is not None:
-        say(*corrected_in_words(corrected, save))
+        list_again = shlex.join(["propense", "score", str(table), "--model", str(save), "--top", "100", "--out"])
+        say(
+            *corrected_in_words(corrected, save),
+            f"Then, for a list with the corrected chances: {list_again} review.csv",
+        )
+    else:
+        say("To correct the model by these verdicts, run the same command with --save corrected.propense.")
 
 
 def _load(path: Path, method: str | None) -> tuple[Any, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propense.audit import Draw
-from propense.errors import InvalidTable
+from propense.errors import InvalidTable, PropenseError
 from propense.tables.audit_rows import AuditRows, digest
 from propense.tables.cells import naming_the_column, plain_text, take_rows
 from propense.tables.files import TableFile
@@ -20,7 +20,7 @@ from propense.tables.labels import Label
 from propense.tables.spelling import Spelling
 from propense.tables.verdicts import OPEN, read_words, said
 
-__all__ = ["COLUMNS", "ROW", "Plan", "Returned", "design_of", "make_file", "read_file"]
+__all__ = ["COLUMNS", "ROW", "Plan", "Returned", "check_no_verdicts", "design_of", "make_file", "read_file"]
 
 # The columns that an audit adds to those of the table, and the name of the id where a table has none.
 COLUMNS = ("verdict", "audit_stratum", "audit_weight", "audit_code")
@@ -158,6 +158,27 @@ def read_file(
         np.array([stratum for stratum, _ in found.values()], dtype=np.intp),
         np.array([word for _, word in found.values()], dtype=np.int8),
     )
+
+
+def check_no_verdicts(path: Path) -> None:
+    """Refuse to write over the file of an audit in which somebody has filled in verdicts."""
+    if not path.is_file():
+        return
+    try:
+        source = TableFile(path, expected=Spelling(sheet=TITLE))
+        if not {"verdict", "audit_code"} <= set(source.columns):
+            return
+        cells = plain_text(source.read(["verdict"]).column("verdict")).to_pylist()
+    except PropenseError:
+        # Another file: whether it may be replaced is for others to say.
+        return
+    filled = sum(bool(cell and cell.strip()) for cell in cells)
+    if filled:
+        verdicts, them = ("1 verdict", "it") if filled == 1 else (f"{filled:,} verdicts", "them")
+        raise InvalidTable(
+            f"{path} holds {verdicts}, which a new draw would erase. Read {them} (propense audit read), or write the "
+            "new draw to another file."
+        )
 
 
 def _cells(source: TableFile, named: str, where: str) -> dict[str, list[str]]:
