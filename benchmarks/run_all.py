@@ -52,6 +52,7 @@ COMMANDS = {
     "label_learners": "label_learners.py",
     "readings": "readings.py",
     "constants": "constants.py",
+    "named_columns": "named_columns.py",
     "natural": "natural.py",
     "patients": "patients.py --draws 200",
     "doubts": "doubts.py",

@@ -76,13 +76,18 @@ def fit_named(sample: Sample, t: Any, settings: PairSettings) -> NamedFit:
     if sample.class_columns is not None:
         shared = np.isin(sources, sample.class_columns)
     of_class = np.append(0, 1 + np.flatnonzero(shared))
+    # A column that was named for e is likelier to move e than y, and where it has many categories, their few labels
+    # cannot say which of the two it moves: each category with few labels would look full of hidden positives. So the
+    # more slopes y has of its own, the more they are shrunk (benchmarks/named_columns.py).
+    ridge = settings.ridge * squares[of_class]
+    ridge[1:] *= max(shared.sum(), 1)
     risk = PairRisk(
         design,
         sample.labelled,
         class_columns=of_class,
         columns=np.arange(1, design.shape[1] - 1, dtype=np.intp),
         weights=sample.weights,
-        ridge=settings.ridge * squares[of_class],
+        ridge=ridge,
         propensity_ridge=settings.ridge * squares[1:],
         level=np.append(1.0, means),
     )
