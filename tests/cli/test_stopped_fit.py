@@ -126,6 +126,7 @@ def test_what_keeps_a_fit_is_for_dask(in_pieces, tmp_path):
         (["--fresh"], "--fresh is for fits with --dask"),
         (["--checkpoint", tmp_path / "c"], "--checkpoint is for fits with --dask"),
         (["--fresh", "--dask", "local"], "add --checkpoint, --model or --report"),
+        (["--model", "", "--dask", "local"], "--model . is a folder"),
     ):
         status, out, err = call(*fit, *more)
         assert (status, out) == (2, "")

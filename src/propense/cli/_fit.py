@@ -275,7 +275,8 @@ def _checkpoint(dask: str | None, given: Path | None, output: Path | None, fresh
         if given is not None or fresh:
             raise InvalidOption(f"{'--fresh' if given is None else '--checkpoint'} is for fits with --dask.")
         return None
-    if given is None and output is not None:
+    # A name that is empty, or a folder, is refused as that of the output.
+    if given is None and output is not None and output.name:
         given = output.with_name(f"{output.name}.checkpoint")
     if given is None and fresh:
         raise InvalidOption("--fresh needs the file of a stopped fit: add --checkpoint, --model or --report.")
