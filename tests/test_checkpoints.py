@@ -130,3 +130,14 @@ def test_the_file_that_a_link_points_to_is_replaced(file, tmp_path):
     Checkpoint(file).keep("more", {"beta": np.ones(2)}, (5, 3.0))
     assert file.is_symlink()
     assert Checkpoint(real).so_far == (5, 3.0)
+    Checkpoint(file).remove()
+    assert not real.exists()
+
+
+def test_what_a_killed_process_has_left_goes_with_the_file(file):
+    kept(file)
+    for name in (file.name, "m.propense"):
+        (file.parent / f".partial-{name}").mkdir()
+        (file.parent / f".partial-{name}" / name).write_bytes(b"half")
+    Checkpoint(file).remove()
+    assert [left.name for left in file.parent.iterdir()] == [".partial-m.propense"]

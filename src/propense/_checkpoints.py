@@ -1,9 +1,11 @@
 """The file of an unfinished fit: the parts that it has finished, and whose they are. Arrays only, no code."""
 
+import glob
 import io
 import json
 import math
 import os
+import shutil
 import stat
 import zipfile
 from collections.abc import Mapping
@@ -94,8 +96,12 @@ class Checkpoint:
             self._parts.pop(name, None)
 
     def remove(self) -> None:
-        """Remove the file: the fit is complete."""
-        self.path.unlink(missing_ok=True)
+        """Remove the file, and what a process has left that was killed while it wrote: the fit is complete."""
+        # Written as `write_atomically` does: a link stays, and what it points to goes.
+        real = Path(os.path.realpath(self.path))
+        real.unlink(missing_ok=True)
+        for left in real.parent.glob(f".partial-*/{glob.escape(self.path.name)}"):
+            shutil.rmtree(left.parent, ignore_errors=True)
 
 
 def _exists(path: Path) -> bool:

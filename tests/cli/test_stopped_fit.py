@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from command import call
 from propense.cli import _fit_progress
 from propense.cli._fit_progress import show_passes
 from propense.datasets import make_double_logistic
+from propense.errors import ModelFileError
 
 pytest.importorskip("distributed")
 stops = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
@@ -98,12 +100,33 @@ def test_an_interrupted_fit_says_how_to_go_on_and_may_start_afresh(in_pieces, tm
     assert not checkpoint.exists()
 
 
+@pytest.mark.slow
+def test_a_fit_is_kept_until_its_model_is_written(in_pieces, tmp_path, monkeypatch):
+    model, checkpoint = tmp_path / "m.propense", tmp_path / "m.propense.checkpoint"
+
+    def full(*arguments, **options):
+        raise ModelFileError("there is no space left")
+
+    # Threads are as good as workers here, and are there at once.
+    monkeypatch.setattr("propense._cluster.on_dask", lambda address: nullcontext())
+    with monkeypatch.context() as disk:
+        disk.setattr("propense.model_files.save", full)
+        status, _, err = call(*arguments(in_pieces, model))
+    assert (status, "no space left" in err) == (2, True)
+    assert checkpoint.exists()
+    status, _, err = call(*arguments(in_pieces, model))
+    assert (status, f"Going on from {checkpoint}: " in err) == (0, True)
+    assert model.exists()
+    assert not checkpoint.exists()
+
+
 def test_what_keeps_a_fit_is_for_dask(in_pieces, tmp_path):
     fit = ["fit", in_pieces, "--label", "label"]
     for more, words in (
         (["--fresh"], "--fresh is for fits with --dask"),
         (["--checkpoint", tmp_path / "c"], "--checkpoint is for fits with --dask"),
         (["--fresh", "--dask", "local"], "add --checkpoint, --model or --report"),
+        (["--model", "", "--dask", "local"], "--model . is a folder"),
     ):
         status, out, err = call(*fit, *more)
         assert (status, out) == (2, "")

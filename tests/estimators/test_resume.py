@@ -13,7 +13,7 @@ from blocks import as_dask
 from propense import JERM, LBE, SAREM, TM, JointMLE, Naive, PUClassifier
 from propense._checkpoints import Checkpoint
 from propense.datasets import make_double_logistic
-from propense.errors import CheckpointError
+from propense.errors import CheckpointError, InvalidOption
 from propense.estimators import fit_resumable
 
 pytestmark = pytest.mark.filterwarnings(
@@ -76,6 +76,7 @@ def assert_same(one, other, X):
     assert [str(each) for each in one.doubts_] == [str(each) for each in other.doubts_]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("spread", [np.asarray, as_dask], ids=["NumPy", "Dask"])
 def test_a_fit_stopped_after_every_part_ends_as_one_without_stops(name, spread, data, tmp_path, stop_at_each_part):
@@ -87,6 +88,7 @@ def test_a_fit_stopped_after_every_part_ends_as_one_without_stops(name, spread, 
     assert stops >= (1 if name == "a method without parts" else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["JERM", "TM", "SAREM", "LBE", "JointMLE", "PUClassifier"])
 def test_a_stopped_fit_goes_on_with_weights_and_known_negatives(name, data, rng, tmp_path, stop_at_each_part):
     method, X, file = METHODS[name], data.X, tmp_path / "fit.checkpoint"
@@ -248,6 +250,11 @@ def test_damaged_files_are_refused_at_every_cut(data, tmp_path):
     file.write_bytes(b"\x93NUMPY nonsense")
     with pytest.raises(CheckpointError, match="damaged"):
         fit_resumable(JERM(), data.X, data.labelled, file)
+
+
+def test_a_pipeline_is_refused_by_name(data, tmp_path):
+    with pytest.raises(InvalidOption, match="takes an estimator of propense, not a Pipeline"):
+        fit_resumable(make_pipeline(JERM()), data.X, data.labelled, tmp_path / "fit.checkpoint")
 
 
 def test_a_folder_that_is_not_there_is_named(data, tmp_path):

@@ -7,6 +7,7 @@ io = pytest.importorskip("skops.io", reason="needs skops")
 pd = pytest.importorskip("pandas", reason="needs pandas")
 
 import propense  # noqa: E402
+from propense._steps.small_trees import TreePredictor  # noqa: E402
 from propense.audit import Audit, correct, draw, read  # noqa: E402
 from propense.datasets import make_double_logistic  # noqa: E402
 
@@ -31,6 +32,12 @@ def fitted():
     yield propense.PUClassifier(propensity_features=[0], random_state=0).fit(DATA.X, DATA.labelled), DATA.X
     from sklearn.linear_model import LogisticRegression
 
+    sources = np.column_stack([DATA.labelled, DATA.labelled & (DATA.X[:, 1] > 0)]).astype(float)
+    yield propense.SeveralSources().fit(DATA.X, sources), DATA.X
+    # What boosted trees on Dask become.
+    trees = propense.Naive().fit(DATA.X, DATA.labelled)
+    trees._posterior = TreePredictor(0.0, np.array([[1]]), np.array([[0.5]]), np.array([[-1.0, 1.0]]))
+    yield trees, DATA.X
     yield propense.SAREM(estimator=LogisticRegression()).fit(DATA.X, DATA.labelled), DATA.X
     model = propense.JERM(random_state=0).fit(DATA.X, DATA.labelled)
     hidden = model.predict_hidden(DATA.X)

@@ -2,6 +2,8 @@
 
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,6 +47,7 @@ from propense.cli._streams import STANDARD, name_of, open_folder, open_table, sa
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
+    from propense._checkpoints import Checkpoint
     from propense.tables import FitOptions, TableFit
 
 __all__ = ["fit"]
@@ -214,9 +217,10 @@ def fit(
     with standard_output(review, source, format) as out:
         if review is not None:
             check_list(kind, source.columns, out, source.where, list_length(top, capacity, costs, None))
-        rows, found = _fit(source, options, dask, checkpoint, fresh)
-        found = replace(found, notes=[with_flags(each) for each in found.notes])
-        written = _write_fit(found, table, model, report, decimal, given)
+        with _resumable(checkpoint, fresh) as file:
+            rows, found = _fit(source, options, dask, file)
+            found = replace(found, notes=[with_flags(each) for each in found.notes])
+            written = _write_fit(found, table, model, report, decimal, given)
         listed, lengths = None, find_capacity(found) if reviewed else None
         if review is not None:
             listed = list_rows(found, list_length(top, capacity, costs, lengths), rows)
@@ -242,11 +246,11 @@ def fit(
 
 
 def _fit(
-    source: Any, options: "FitOptions", dask: str | None, checkpoint: Path | None, fresh: bool
+    source: Any, options: "FitOptions", dask: str | None, checkpoint: "Checkpoint | None"
 ) -> tuple[Any, "TableFit"]:
     """Fit in this process, or on Dask; the table, where it is in memory, and the fit."""
     if dask is not None:
-        return None, _fit_on_dask(source, options, dask, checkpoint, fresh)
+        return None, _fit_on_dask(source, options, dask, checkpoint)
     from propense.cli._fit_progress import fit_in_words, show_progress
     from propense.tables import TableFile, fit_table
 
@@ -262,34 +266,49 @@ def _checkpoint(dask: str | None, given: Path | None, output: Path | None, fresh
         if given is not None or fresh:
             raise InvalidOption(f"{'--fresh' if given is None else '--checkpoint'} is for fits with --dask.")
         return None
-    if given is None and output is not None:
+    # A name that is empty, or a folder, is refused as that of the output.
+    if given is None and output is not None and output.name:
         given = output.with_name(f"{output.name}.checkpoint")
     if given is None and fresh:
         raise InvalidOption("--fresh needs the file of a stopped fit: add --checkpoint, --model or --report.")
     return given
 
 
-def _fit_on_dask(source: Any, options: "FitOptions", dask: str, checkpoint: Path | None, fresh: bool) -> "TableFit":
-    """Fit on Dask, from where a stopped fit had come to, unless it is to start from the beginning."""
-    from propense._checkpoints import Checkpoint
-    from propense._cluster import on_dask
-    from propense.cli._fit_progress import show_passes
-    from propense.tables import fit_folder
+@contextmanager
+def _resumable(path: Path | None, fresh: bool) -> "Iterator[Checkpoint | None]":
+    """The file of an unfinished fit, which stays until the results are written inside `with`.
 
-    if checkpoint is not None and checkpoint.exists():
-        kept = Checkpoint(checkpoint)
-        if fresh:
-            kept.remove()
-        else:
-            passes, seconds = kept.so_far
-            _tell(f"Going on from {checkpoint}: {passes} passes over the rows ({seconds:.0f} s) are done.")
+    The fit goes on from where a stopped one had come to, unless it is to start from the beginning.
+    """
+    from propense._checkpoints import Checkpoint
+
+    if path is None:
+        yield None
+        return
+    file = Checkpoint(path)
+    if fresh:
+        file.remove()
+        file = Checkpoint(path)
+    elif path.exists():
+        passes, seconds = file.so_far
+        _tell(f"Going on from {path}: {passes} passes over the rows ({seconds:.0f} s) are done.")
     try:
-        with on_dask(dask), show_passes() as progress:
-            return fit_folder(source, options, progress=progress, checkpoint=checkpoint)
+        yield file
     except KeyboardInterrupt:
-        if checkpoint is not None and checkpoint.exists():
-            _tell(f"The finished parts of the fit are kept in {checkpoint}. The same command goes on from there.")
+        if path.exists():
+            _tell(f"The finished parts of the fit are kept in {path}. The same command goes on from there.")
         raise
+    file.remove()
+
+
+def _fit_on_dask(source: Any, options: "FitOptions", dask: str, checkpoint: "Checkpoint | None") -> "TableFit":
+    from propense._cluster import on_dask
+    from propense._steps.watch import Watch
+    from propense.cli._fit_progress import show_passes
+    from propense.tables.folder_fit import fit_watched
+
+    with on_dask(dask), show_passes() as progress:
+        return fit_watched(source, options, Watch(progress, checkpoint))
 
 
 def _tell(line: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from propense._checkpoints import Checkpoint
 from propense._steps.watch import Progress, Watch
+from propense.errors import InvalidOption
 from propense.estimators._base import BasePUClassifier
 
 __all__ = ["fit_resumable"]
@@ -48,6 +49,13 @@ def fit_resumable(
     estimator
         Fitted.
 
+    Raises
+    ------
+    CheckpointError
+        If the file belongs to another fit, is not a checkpoint, or cannot be written.
+    InvalidOption
+        If the estimator is not one of propense, such as a pipeline.
+
     Examples
     --------
     >>> from propense import SAREM
@@ -58,6 +66,11 @@ def fit_resumable(
     >>> model.converged_
     True
     """
+    if not isinstance(estimator, BasePUClassifier):
+        raise InvalidOption(
+            f"fit_resumable takes an estimator of propense, not a {type(estimator).__name__}. Transform X first, and "
+            "pass the last step of a pipeline."
+        )
     file = Checkpoint(Path(checkpoint))
     with Watch(progress, file).observing(estimator):
         estimator.fit(X, y, sample_weight, known_negative=known_negative)

@@ -23,6 +23,8 @@ TRUSTED_TYPES = [
     "propense._steps.readings.Bells",
     "propense._steps.readings.ScorePredictor",
     "propense._steps.readings.Split",
+    "propense._steps.small_trees.TreePredictor",
+    "propense._steps.source_looks.AnyLabelPredictor",
     "propense.estimators._jerm.JERM",
     "propense.estimators._joint_mle.JointMLE",
     "propense.estimators._known.KnownPropensity",

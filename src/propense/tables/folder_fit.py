@@ -18,7 +18,7 @@ from propense.tables.model import TableModel
 from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
 
-__all__ = ["fit_folder"]
+__all__ = ["fit_folder", "fit_watched"]
 
 # The sample that the kinds of columns are inferred from, and that the report shows.
 _SAMPLE = 100_000
@@ -55,6 +55,15 @@ def fit_folder(
     -------
     TableFit
     """
+    file = None if checkpoint is None else Checkpoint(Path(checkpoint))
+    found = fit_watched(folder, options, Watch(progress, file), sample=sample)
+    if file is not None:
+        file.remove()
+    return found
+
+
+def fit_watched(folder: TableFolder, options: FitOptions, watch: Watch, *, sample: int = _SAMPLE) -> TableFit:
+    """`fit_folder`, but the file of the finished parts stays."""
     import dask
 
     where = str(folder.path)
@@ -67,8 +76,6 @@ def fit_folder(
             f"{where}: duplicates='drop' needs the table in memory, so it cannot be used with dask=. Leave out one of "
             "them."
         )
-    file = None if checkpoint is None else Checkpoint(Path(checkpoint))
-    watch = Watch(progress, file)
     columns = check_columns(folder.columns, options, where)
     others = [*options.labels, *([] if options.id is None else [options.id])]
     # Here rather than on the workers, whose errors come with their logs.
@@ -103,7 +110,7 @@ def fit_folder(
             f"based on a random sample of {len(features):,} rows."
         )
     numbers = np.concatenate([rows + start for rows, start in zip(drawn, folder.starts(), strict=True)])
-    found = summarise_fit(
+    return summarise_fit(
         estimator,
         prepared,
         notes + untested,
@@ -113,9 +120,6 @@ def fit_folder(
         counts=counts,
         scar=scar,
     )
-    if file is not None:
-        file.remove()
-    return found
 
 
 def _read_label(folder: TableFolder, options: FitOptions, where: str) -> Label:
