@@ -115,7 +115,7 @@ def test_predictions_are_one_model(choice, problem):
     assert (ends[:, 0] <= ends[:, 1]).all()
     assert s.mean() <= model.diagnosis_.low <= model.prior_ + 1e-9 <= model.diagnosis_.high + 2e-9
     assert model.diagnosis_.priors["shared"] == pytest.approx(model.prior_, rel=1e-6)
-    words = "as it was given: " if model.diagnosis_.low == model.diagnosis_.high else "most likely "
+    words = "as it was given: " if model.diagnosis_.low == model.diagnosis_.high else "middle estimate "
     assert f"{words}{model.prior_:.1%}" in str(model.diagnosis_)
     # The ranges of rows add up to no less than the range of their number.
     low, high = np.where(s[:, np.newaxis] == 1, 1.0, ends).mean(axis=0)
