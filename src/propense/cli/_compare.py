@@ -195,6 +195,10 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
     wanted = ["method", "positive rows", "range", f"first {found.top:,} shared", "same prediction", "doubts"]
     sheet, shown = found.summary(), Shown(title="What each method says")
     places = [sheet.head.index(name) for name in wanted]
+    lines = [
+        [*(line[place] for place in places[:-1]), "no answer, see below" if each.failure else line[places[-1]]]
+        for line, each in zip(sheet.lines, found.results, strict=True)
+    ]
     for column in wanted:
         left = column in ("method", "doubts")
         shown.add_column(
@@ -202,12 +206,11 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
             justify="left" if left else "right",
             no_wrap=column == "positive rows",
             overflow="fold",
-            # The longest words of the heads.
-            min_width=max(map(len, column.split())),
+            # The longest words of the heads, and of the doubts.
+            min_width=max(map(len, " ".join([column, *(line[-1] for line in lines if column == "doubts")]).split())),
         )
-    for line, each in zip(sheet.lines, found.results, strict=True):
-        cells = [line[place] for place in places]
-        shown.add_row(*cells[:-1], "no answer, see below" if each.failure else cells[-1])
+    for line in lines:
+        shown.add_row(*line)
     Console().print(shown)
     say(*(with_flags(line) for line in str(found).splitlines()))
     say(*(f"Wrote the {what} {path}." for what, path in (("figure", figure), ("report", report)) if path is not None))
