@@ -24,6 +24,7 @@ from propense.cli._fit_options import (
     Prior,
     PriorGroups,
     PropensityFeatures,
+    names_in,
     read_options,
 )
 from propense.cli._flags import with_flags
@@ -151,7 +152,7 @@ def compare(
             where=source.where,
             progress=progress,
         )
-    toml = write_toml("compare", configuration(context))
+    toml = write_toml("compare", configuration(context, {**names_in(options), "methods": named}))
     say(*said_of(source))
     _write(found, name_of(table), figure, report, toml)
     if json:

@@ -33,6 +33,7 @@ from propense.cli._fit_options import (
     Prior,
     PriorGroups,
     PropensityFeatures,
+    names_in,
     read_options,
 )
 from propense.cli._flags import with_flags
@@ -209,7 +210,7 @@ def fit(
         )
     if review is not None and dask is not None:
         raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
-    given = configuration(context)
+    given = configuration(context, names_in(options))
     with standard_output(review, source, format) as out:
         if review is not None:
             check_list(kind, source.columns, out, source.where, list_length(top, capacity, costs, None))
