@@ -161,6 +161,7 @@ def fit(
     from propense.cli._fit_summary import show_fit
     from propense.tables import capacity as find_capacity
     from propense.tables import list_rows, write_list
+    from propense.tables.audit_advice import sign_to_repeat
     from propense.tables.configuration import write_toml
     from propense.tables.review import check_list
 
@@ -216,6 +217,9 @@ def fit(
             check_list(kind, source.columns, out, source.where, list_length(top, capacity, costs, None))
         rows, found = _fit(source, options, dask, checkpoint, fresh)
         found = replace(found, notes=[with_flags(each) for each in found.notes])
+        if rows is not None and found.model is not None:
+            # From here on for commands that are printed, which take the model.
+            decimal = sign_to_repeat(found.model, decimal, rows, source.where)
         written = _write_fit(found, table, model, report, decimal, given)
         listed, lengths = None, find_capacity(found) if reviewed else None
         if review is not None:
