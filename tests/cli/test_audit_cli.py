@@ -164,6 +164,8 @@ def test_commands_that_are_printed_work_for_decimal_commas_and_spaces(tmp_path, 
     ended = call("fit", paths[0], *asked, "--model", paths[1], "--report", paths[2])
     for words in (ended.stdout, html.unescape(paths[2].read_text())):
         command = re.search(r"propense (audit draw .*)", words)[1]
+        # The model remembers the decimal sign.
+        assert "--decimal" not in command
         ended = call(*shlex.split(command), cwd=folder)
         assert (ended.returncode, ended.stderr) == (0, "")
     drawn = TableFile(folder / "check.csv")
@@ -177,9 +179,10 @@ def test_commands_that_are_printed_work_for_decimal_commas_and_spaces(tmp_path, 
     (folder / "filled.csv").replace(folder / "check.csv")
     read = call(*shlex.split(re.search(r"propense (audit read .*)", ended.stdout)[1]), cwd=folder)
     assert (read.returncode, read.stderr) == (0, "")
-    # The model remembers the decimal sign.
-    forgotten = call("audit", "draw", paths[0], "--model", paths[1], "--out", folder / "c.csv", "--size", 200)
-    assert (forgotten.returncode, forgotten.stderr) == (0, "")
+    said = "audit", "draw", paths[0], "--model", paths[1], "--out", folder / "c.csv", "--size", 200, "--decimal", ","
+    ended = call(*said)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "--decimal" not in ended.stdout
     assert (folder / "c.csv").read_bytes() == before
     for command in (("audit", "draw", "--out", folder / "c.csv"), ("bounds",)):
         ended = call(*command, paths[0], "--model", paths[1], "--decimal", "x")
@@ -189,17 +192,8 @@ def test_commands_that_are_printed_work_for_decimal_commas_and_spaces(tmp_path, 
 @pytest.mark.parametrize("name", ["check.csv", "check.xlsx"])
 def test_a_new_draw_does_not_erase_verdicts(folder, tmp_path, name):
     """Every output suggests the same name, so the same line is easily run again."""
-    asked = (
-        "audit",
-        "draw",
-        folder / "t.csv",
-        "--model",
-        folder / "m.propense",
-        "--size",
-        30,
-        "--out",
-        tmp_path / name,
-    )
+    model, out = folder / "m.propense", tmp_path / name
+    asked = ("audit", "draw", folder / "t.csv", "--model", model, "--size", 30, "--out", out)
     assert call(*asked).returncode == 0
     drawn = TableFile(tmp_path / name).read()
     # Nothing is lost as long as nothing is filled in.
@@ -212,6 +206,21 @@ def test_a_new_draw_does_not_erase_verdicts(folder, tmp_path, name):
     assert (status, out) == (2, "")
     assert f"{name} holds 1 verdict, which a new draw would erase. Read it (propense audit read), or write" in err
     assert (tmp_path / name).read_bytes() == before
+
+
+def test_a_decimal_sign_that_the_table_does_not_show_is_printed(tmp_path, clinic):
+    """1.234 may be two numbers, so the command that draws stops without the sign."""
+    texts = {name: [str(each) for each in clinic[name].to_pylist()] for name in clinic.column_names}
+    texts |= {"bmi": [f"1.{int(float(each)):03}" if each != "None" else "" for each in texts["bmi"]]}
+    texts |= {"age": [each.partition(".")[0] for each in texts["age"]]}
+    csv.write_csv(pa.table(texts), tmp_path / "t.csv", csv.WriteOptions(delimiter=";"))
+    asked = "--label", "reported", "--id", "patient", "--learners", "linear", "--no-scar-test", "--decimal", ","
+    ended = call("fit", "t.csv", *asked, "--model", "m.propense", cwd=tmp_path)
+    command = re.search(r"propense (audit draw .*)", ended.stdout)[1]
+    assert command.endswith("--decimal ,")
+    ended = call(*shlex.split(command), cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.rstrip().endswith("--decimal ,")
 
 
 def test_words_of_ones_own_are_given(folder, tmp_path):

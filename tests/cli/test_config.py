@@ -107,6 +107,7 @@ def test_the_configuration_that_a_fit_prints_repeats_it_to_the_bit(folder):
     page = (folder / "r.html").read_text(encoding="utf-8")
     (printed,) = re.findall(r"<pre[^>]*>(# propense fit.*?)</pre>", page, re.DOTALL)
     assert html.unescape(printed) == first["configuration"]
+    assert 'propensity-features = ["sex", "age"]' in html.unescape(printed)
     before = {name: (folder / name).read_bytes() for name in ("a.csv",)}
     again = json.loads(fit(folder, first["configuration"], "--json").stdout)
     assert again == first
@@ -117,6 +118,20 @@ def test_the_configuration_that_a_fit_prints_repeats_it_to_the_bit(folder):
     third = json.loads(fit(folder, about, "--json").stdout)
     same = ("share", "groups", "doubts", "rows")
     assert {name: third[name] for name in same} == {name: first[name] for name in same}
+
+
+def test_a_printed_name_with_a_comma_is_one_name(folder):
+    table = csv.read_csv(folder / "t.csv")
+    csv.write_csv(
+        table.rename_columns([{"bmi": "bmi,kg"}.get(name, name) for name in table.column_names]), folder / "t.csv"
+    )
+    asked = "--label", "reported", "--id", "patient", "--method", "pglin", "--no-scar-test", "--missing", "x,-99"
+    first = json.loads(
+        call("fit", "t.csv", *asked, "--drop", "bmi,kg", "--drop", "sex,region", "--json", cwd=folder).stdout
+    )
+    assert 'drop = ["bmi,kg", "sex", "region"]' in first["configuration"]
+    assert 'missing = ["x", "-99"]' in first["configuration"]
+    assert json.loads(fit(folder, first["configuration"], "--json").stdout) == first
 
 
 @pytest.mark.parametrize(

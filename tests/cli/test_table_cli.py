@@ -342,6 +342,17 @@ def test_without_an_output_file_nothing_is_written(folder, tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_with_a_space_and_without_quotes_gets_a_hint(clinic, tmp_path):
+    csv.write_csv(clinic, tmp_path / "t.csv")
+    status, _, err = call("fit", tmp_path / "t.csv", "--label", "has", "reported", "--id", "patient")
+    assert status == 2
+    words = " ".join(err.replace("│", " ").split())
+    assert '(reported). Names with spaces need quotes, such as --label "Confirmed fraud".' in words
+    status, _, err = call("fit", tmp_path / "t.csv", "--lable", "reported")
+    assert status == 2
+    assert "quotes" not in err
+
+
 def refused(arguments, *words):
     """Exit status 2, one error with these words, no traceback."""
     status, _, err = call(*arguments)

@@ -8,6 +8,7 @@ import pytest
 from pyarrow import csv
 from scipy.stats import spearmanr
 
+from propense._diagnostics.doubts import KINDS, SHORT, Doubt
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier
 from propense.tables import FitOptions, compare_table, fit_table, list_rows
@@ -174,6 +175,27 @@ def test_what_a_range_holds_is_said():
     words = str(comparison(0.2, 0.3, 0.9, ranges=(0.15, 0.4)))
     assert "The range of m0, 15% to 40%, contains the estimates of all other methods except m2." in words
     assert "m1 gives no range" in words
+
+
+def test_a_range_is_compared_by_the_digits_that_are_shown():
+    words = str(comparison(0.3, 0.206, 0.404, ranges=(0.209, 0.396)))
+    assert "The range of m0, 21% to 40%, contains the estimates of all other methods." in words
+    assert "contains no other estimate." in str(comparison(0.3, 0.204, 0.406, ranges=(0.206, 0.394)))
+
+
+def test_the_naive_method_may_be_outside_a_range():
+    found = comparison(0.2, 0.3, 0.35, ranges=(0.15, 0.4))
+    naive = MethodResult("naive", 0.1, baseline=True)
+    wider = np.ones((4, 4))
+    found = replace(found, results=(*found.results, naive), overlap=wider, agreement=wider, correlation=wider)
+    assert "The range of m0, 15% to 40%, contains the estimates of all other methods except naive." in str(found)
+
+
+def test_doubts_are_words_in_the_table():
+    assert set(SHORT) == set(KINDS)
+    doubts = Doubt("readings_differ", "It is open: why."), Doubt("one_of_mine", "Mine.")
+    summary = comparison(0.2, 0.3, doubts=doubts).summary()
+    assert [line[-1] for line in summary.lines] == ["none", "share not determined, one_of_mine"]
 
 
 def test_a_comparison_without_an_answer_says_so():

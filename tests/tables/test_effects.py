@@ -35,6 +35,25 @@ def test_the_columns_that_decide_the_labels_matter_most(stepped, tmp_path):
     np.testing.assert_array_equal(column_importances(propense.load(tmp_path / "m.propense")), found)
 
 
+@pytest.mark.slow
+def test_columns_that_the_list_leaves_out_are_named(rng):
+    """Label scores may be learned without the columns named for labelling, which may move the labels most."""
+    n = 2000
+    amount, age, team = rng.normal(size=n), rng.normal(size=n), rng.choice(["a", "b", "c"], n)
+    chance = 1 / (1 + np.exp(1 - 2 * amount - age)) * np.where(team == "a", 0.9, 0.1)
+    table = pa.table({"amount": amount, "age": age, "team": team, "label": rng.random(n) < chance})
+    asked = {"propensity_features": ["team"], "scar_test": False}
+    both = fit_table(table, "label", **asked, class_features=["amount", "age"])
+    alone = fit_table(table, "label", **asked)
+    plain = fit_table(table, "label", scar_test=False)
+    apart = "Columns that matter most for which rows are labelled, apart from those named for labelling (team)"
+    assert column_effects(both.model).title == apart
+    assert column_effects(plain.model).title == "Columns that matter most for which rows are labelled"
+    for found in (both, alone, plain):
+        sheet = column_effects(found.model)
+        assert (sheet.title == apart) == ("team" not in [line[0] for line in sheet.lines])
+
+
 def test_coefficients_are_those_of_the_estimator_the_largest_first(clinic):
     model = fit_table(clinic, "reported", id="patient", method="sar-em", scar_test=False).model
     sheet = column_effects(model, 3)

@@ -258,13 +258,20 @@ def test_what_a_method_cannot_use_is_one_error(clinic, options, words):
 
 
 def test_every_fit_inside_a_method_is_reported(clinic):
-    told = []
-    fit_table(clinic, "reported", id="patient", scar_test=False, progress=lambda *each: told.append(each))
-    *fits, last = told
+    fits = []
+    fit_table(clinic, "reported", id="patient", scar_test=False, progress=lambda *each: fits.append(each))
     # Three learners or more, five folds.
     assert len(fits) >= 15
     assert fits == [("fit", done + 1, len(fits)) for done in range(len(fits))]
-    assert last == ("test", 0, 1)
+
+
+@pytest.mark.usefixtures("few_simulations")
+@pytest.mark.parametrize(("scar_test", "named"), [(None, None), (True, ["sex"]), (True, []), (False, None)])
+def test_progress_names_the_test_of_labels_if_it_runs(clinic, scar_test, named):
+    told = []
+    options = {"learners": "linear", "scar_test": scar_test, "propensity_features": named}
+    found = fit_table(clinic, "reported", id="patient", **options, progress=lambda *each: told.append(each))
+    assert (("test", 0, 1) in told) == (found.scar is not None)
 
 
 WRONG = [

@@ -25,6 +25,7 @@ from propense.tables import (
     summarise_estimator,
     write_list,
 )
+from propense.tables.conclusion import Conclusion
 from propense.tables.promise import add_up, likely_range, too_little_learned
 from propense.tables.review import ReviewList, check_list
 
@@ -402,3 +403,20 @@ def test_no_chance_in_a_file_is_certain(clinic):
     listed = review.take(clinic)
     for name in ("hidden", "hidden_low", "hidden_high"):
         assert listed.column(name).to_pylist() == [0.99, 0.5, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        (
+            ["sex"],
+            "only on sex. If groups of other columns differ too, that is due to how these columns are related to it,",
+        ),
+        (["sex", "age"], "that is due to how these columns are related to them,"),
+    ],
+)
+def test_one_or_several_named_columns_are_it_or_them(clinic, monkeypatch, named, words):
+    found = fit_table(clinic, "reported", id="patient", method="sar-em", propensity_features=named, scar_test=False)
+    differing = Conclusion("", "", "Groups differ.", (None,), ())
+    monkeypatch.setattr("propense.tables.learned.conclude", lambda found: differing)
+    assert words in " ".join(describe_groups(found))

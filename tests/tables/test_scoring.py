@@ -8,6 +8,7 @@ from pyarrow import compute, csv, parquet
 from propense.errors import InvalidLabels, InvalidOption, InvalidTable
 from propense.tables import TableFile, TableFolder, TableWriter, fit_table, score_file
 from propense.tables.formats import csv_files, excel_files, json_files, typed_files
+from propense.tables.model import ADDED
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -81,6 +82,13 @@ def test_the_review_list_holds_the_unlabelled_rows_most_likely_positive(tmp_path
     listed = TableFile(tmp_path / "o.csv").read()
     assert listed.column("patient").to_pylist() == [f"p{i}" for i in best]
     assert done.listed == 20
+    # Two digits, as in the list of a fit. A whole table has all of them.
+    for name in ADDED:
+        shown = getattr(found.scores, name)[best].clip(0.01, 0.99).round(2).tolist()
+        assert listed.column(name).to_pylist() == [str(each) for each in shown]
+    score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "whole.csv")
+    whole = csv.read_csv(tmp_path / "whole.csv")["hidden"].to_numpy()[best]
+    np.testing.assert_allclose(whole, found.scores.hidden[best], rtol=1e-12)
     assert done.promise.expected == pytest.approx(found.scores.hidden[best].sum())
     assert (done.promise.rows, done.fitted) == (20, 600)
 

@@ -48,6 +48,17 @@ def test_nothing_is_suggested_to_those_who_named_columns(rng, named):
     assert suggest_columns(fit_table(survey(rng), "told", **OPTIONS, **named)) is None
 
 
+def test_who_looked_is_suggested_and_not_taken_for_the_class(rng):
+    """A column of many people who find different shares of the positives, as of adjusters of claims."""
+    n = 3000
+    amount, adjuster = rng.normal(size=n), rng.integers(0, 30, n)
+    found = rng.random(n) < 1 / (1 + np.exp(-2 * amount)) * np.linspace(0, 0.9, 30)[adjuster]
+    names = [f"A{number:02}" for number in adjuster]
+    table = pa.table({"amount": amount, "Adjuster": names, "found": found})
+    suggestion = suggest_columns(fit_table(table, "found", **OPTIONS))
+    assert (suggestion.columns, suggestion.others) == (["Adjuster"], ("amount",))
+
+
 def test_nothing_is_suggested_where_a_method_could_not_use_it(rng):
     for method in ("naive", "pglin"):
         assert suggest_columns(fit_table(survey(rng), "told", method=method, scar_test=False)) is None
@@ -77,6 +88,8 @@ def test_arrays_get_the_argument_instead_of_the_option(rng):
 
 def test_odd_names_can_be_pasted():
     assert "agree: --propensity-features 'visits per year' (and" in str(Suggestion(["visits per year"], ["time"]))
+    assert "put it in --propensity-features, not in --class-features." in str(Suggestion(["ward"], ["place"]))
+    assert "put it in propensity_features, not in class_features." in str(Suggestion(["ward"], ["place"], False))
     several = Suggestion(["visits, all", "ward"], ["time", "place"])
     assert "agree: --propensity-features 'visits, all' --propensity-features ward (and" in str(several)
 
@@ -96,6 +109,18 @@ SPOKEN = {
     "usage": False,
     "": False,
     "Ärztin": False,
+    # Who looked, in several fields.
+    "Adjuster": True,
+    "assigned_agent": True,
+    "caseworkerId": True,
+    "CLINICIAN": True,
+    "examiner": True,
+    "nurse": True,
+    "Surveyor": True,
+    "team": True,
+    "shift": True,
+    "agency": False,
+    "teammates": False,
 }
 
 

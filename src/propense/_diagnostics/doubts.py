@@ -21,6 +21,7 @@ __all__ = [
     "OF_KNOWN",
     "OF_LABELS",
     "OF_RATIO",
+    "SHORT",
     "SYMMETRIC",
     "Doubt",
     "all_likely",
@@ -387,6 +388,31 @@ KINDS: dict[str, Callable[..., str | None]] = {
         )
     },
     **{function.__name__: function for function in (one_source, no_overlap, few_overlaps)},
+}
+
+# The doubts in a few words, for the cell of a table.
+SHORT = {
+    "few_labels": "too few labels",
+    "labels_per_feature": "fewer labels than features",
+    "unexplained": "columns do not predict the labels",
+    "stray_labels": "labels on unlikely rows",
+    "swapped": "positive and labelled may be swapped",
+    "collinear": "positive and labelled hardly separated",
+    "at_boundary": "propensities near 0 or 1",
+    "all_labelled": "almost no hidden positives",
+    "all_positive": "almost all rows positive",
+    "memorised": "labels memorised",
+    "weak_columns": "named columns hardly move the labels",
+    "mostly_labelled": "most rows labelled",
+    "all_likely": "share probably too high",
+    "starts_disagree": "answer not determined",
+    "readings_differ": "share not determined",
+    "halves_disagree": "answer not stable",
+    "few_rows": "too few rows",
+    "falling_curve": "labels rarer where expected",
+    "one_source": "one source only",
+    "no_overlap": "sources do not overlap",
+    "few_overlaps": "sources hardly overlap",
 }
 
 # The doubts that apply to a method: a regression of the class, or of the label; a known propensity; a propensity that

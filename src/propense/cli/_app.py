@@ -21,6 +21,13 @@ from propense.cli._study import study
 __all__ = ["app"]
 
 
+def _hint(message: str) -> str:
+    """What was probably meant by a word that no option takes: the rest of a name that the shell has split."""
+    if "unexpected extra argument" not in message:
+        return ""
+    return '. Names with spaces need quotes, such as --label "Confirmed fraud".'
+
+
 class _Commands(TyperGroup):
     """The commands, whose usage errors quote arguments, such as the names of files that a shell found."""
 
@@ -30,7 +37,8 @@ class _Commands(TyperGroup):
         except Exception as error:
             # A usage error. Its class is typer's own or click's, depending on the version of typer.
             if isinstance(getattr(error, "message", None), str):
-                error.message = harmless(error.message)  # type: ignore[attr-defined]
+                words = f"{error.message}{_hint(error.message)}"  # type: ignore[attr-defined]
+                error.message = harmless(words)  # type: ignore[attr-defined]
                 print_error("UsageError", error.format_message())  # type: ignore[attr-defined]
             raise
 

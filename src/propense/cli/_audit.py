@@ -67,6 +67,7 @@ def draw(
     """Draw unlabelled rows for people to check, more of them from the top of the list; write them for verdicts."""
     from propense.cli._fit_progress import show_steps
     from propense.tables import draw_audit, write_audit
+    from propense.tables.audit_advice import sign_to_repeat
     from propense.tables.audit_files import COLUMNS, check_no_verdicts
     from propense.tables.files import check_output
 
@@ -102,7 +103,12 @@ def draw(
             say(f"Note: The model has no id, {words}")
         if drawn.num_rows < size:
             say(f"Note: Only {drawn.num_rows:,} unlabelled rows were left to draw.")
-        options = {"--decimal": decimal, "--encoding": encoding, "--sheet": sheet, "--format": format}
+        options = {
+            "--decimal": sign_to_repeat(fitted, decimal, rows, source.where),
+            "--encoding": encoding,
+            "--sheet": sheet,
+            "--format": format,
+        }
         options["--method"] = method
         given = [word for option, value in options.items() if value is not None for word in (option, value)]
         then = shlex.join(["propense", "audit", "read", str(out), "--table", str(table), "--model", str(model), *given])

@@ -24,6 +24,7 @@ from propense.cli._fit_options import (
     Prior,
     PriorGroups,
     PropensityFeatures,
+    names_in,
     read_options,
 )
 from propense.cli._flags import with_flags
@@ -152,7 +153,7 @@ def compare(
             where=source.where,
             progress=progress,
         )
-    toml = write_toml("compare", configuration(context))
+    toml = write_toml("compare", configuration(context, {**names_in(options), "methods": named}))
     say(*said_of(source))
     _write(found, name_of(table), figure, report, toml)
     if json:
@@ -196,6 +197,10 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
     wanted = ["method", "positive rows", "range", f"first {found.top:,} shared", "same prediction", "doubts"]
     sheet, shown = found.summary(), Shown(title="What each method says")
     places = [sheet.head.index(name) for name in wanted]
+    lines = [
+        [*(line[place] for place in places[:-1]), "no answer, see below" if each.failure else line[places[-1]]]
+        for line, each in zip(sheet.lines, found.results, strict=True)
+    ]
     for column in wanted:
         left = column in ("method", "doubts")
         shown.add_column(
@@ -203,12 +208,11 @@ def _show(found: "Comparison", table: Path, figure: Path | None, report: Path | 
             justify="left" if left else "right",
             no_wrap=column == "positive rows",
             overflow="fold",
-            # The longest words of the heads.
-            min_width=max(map(len, column.split())),
+            # The longest words of the heads, and of the doubts.
+            min_width=max(map(len, " ".join([column, *(line[-1] for line in lines if column == "doubts")]).split())),
         )
-    for line, each in zip(sheet.lines, found.results, strict=True):
-        cells = [line[place] for place in places]
-        shown.add_row(*cells[:-1], "no answer, see below" if each.failure else cells[-1])
+    for line in lines:
+        shown.add_row(*line)
     Console().print(shown)
     say(*(with_flags(line) for line in str(found).splitlines()))
     say(*(f"Wrote the {what} {path}." for what, path in (("figure", figure), ("report", report)) if path is not None))

@@ -3,7 +3,7 @@
 import difflib
 import inspect
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -49,16 +49,20 @@ Config = Annotated[
 ]
 
 
-def configuration(context: typer.Context) -> dict[str, Any]:
-    """The options of this call by the names that a file has for them, those with their default value left out."""
+def configuration(context: typer.Context, lists: Mapping[str, Sequence[str] | None]) -> dict[str, Any]:
+    """The options of this call by the names that a file has for them, those with their default value left out.
+
+    `lists` are the names that lists with commas were split into, by the name of the option.
+    """
     found: dict[str, Any] = {}
     kinds = _kinds(context.command)
     for each in context.command.params:
         source = context.get_parameter_source(str(each.name))
         if each.name in _NOT_OPTIONS or source is None or source.name == "DEFAULT":
             continue
-        value = context.params.get(str(each.name))
+        value: Any = context.params.get(str(each.name))
         if value is not None and value != []:
+            value = lists.get(str(each.name)) or value
             # typer before 0.29 has not made paths of them yet.
             found[_keys(each)[0]] = Path(value) if kinds.get(str(each.name)) is Path else value
     return found

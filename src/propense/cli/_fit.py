@@ -35,6 +35,7 @@ from propense.cli._fit_options import (
     Prior,
     PriorGroups,
     PropensityFeatures,
+    names_in,
     read_options,
 )
 from propense.cli._flags import with_flags
@@ -164,6 +165,7 @@ def fit(
     from propense.cli._fit_summary import show_fit
     from propense.tables import capacity as find_capacity
     from propense.tables import list_rows, write_list
+    from propense.tables.audit_advice import sign_to_repeat
     from propense.tables.configuration import write_toml
     from propense.tables.review import check_list
 
@@ -213,13 +215,16 @@ def fit(
         )
     if review is not None and dask is not None:
         raise InvalidOption("--list needs the table in memory, so it cannot be used with --dask. Use score --top.")
-    given = configuration(context)
+    given = configuration(context, names_in(options))
     with standard_output(review, source, format) as out:
         if review is not None:
             check_list(kind, source.columns, out, source.where, list_length(top, capacity, costs, None))
         with _resumable(checkpoint, fresh) as file:
             rows, found = _fit(source, options, dask, file)
             found = replace(found, notes=[with_flags(each) for each in found.notes])
+            if rows is not None and found.model is not None:
+                # From here on for commands that are printed, which take the model.
+                decimal = sign_to_repeat(found.model, decimal, rows, source.where)
             written = _write_fit(found, table, model, report, decimal, given)
         listed, lengths = None, find_capacity(found) if reviewed else None
         if review is not None:

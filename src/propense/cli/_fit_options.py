@@ -25,6 +25,7 @@ __all__ = [
     "Prior",
     "PriorGroups",
     "PropensityFeatures",
+    "names_in",
     "read_options",
 ]
 
@@ -131,3 +132,9 @@ def read_options(
         missing=[word.strip() for words in missing or [] for word in words.split(",")],
         **given,
     )
+
+
+def names_in(options: "FitOptions") -> dict[str, list[str] | None]:
+    """The names in the options that are lists with commas on the command line."""
+    lists = {name: getattr(options, name) for name in (*_LISTS, "missing")}
+    return {name: None if each is None else list(each) for name, each in lists.items()}

@@ -3,12 +3,15 @@
 import math
 import shlex
 from dataclasses import dataclass
+from typing import Any
 
 from propense._representation import Readable
+from propense.errors import InvalidTable
 from propense.tables.fit import TableFit
+from propense.tables.model import TableModel
 from propense.tables.promise import too_little_learned
 
-__all__ = ["AuditAdvice", "advise_audit", "usual_audit"]
+__all__ = ["AuditAdvice", "advise_audit", "sign_to_repeat", "usual_audit"]
 
 # Verdicts that are asked for, and what a 95 % interval of a share takes.
 _SIZE, _Z = 200, 1.96
@@ -47,7 +50,7 @@ class AuditAdvice(Readable):
         return f"{left} {checked}, the share is known to about ±{points} points."
 
     def commands(self, table: str, model: str, decimal: str | None = None) -> tuple[str, str]:
-        """The two commands of the audit, before and after the check, for a table with this decimal sign."""
+        """The two commands of the audit, before and after the check; `decimal` is a sign that they must be given."""
         names, sign = (shlex.quote(table), shlex.quote(model)), "" if decimal is None else f" --decimal {decimal}"
         return (
             f"propense audit draw {names[0]} --model {names[1]} --size {self.size} --out check.csv{sign}",
@@ -67,6 +70,18 @@ def advise_audit(found: TableFit) -> AuditAdvice | None:
     if high - low <= 2.0 * half:
         return None
     return AuditAdvice(math.nan, math.nan, size, half) if little else AuditAdvice(low, high, size, half)
+
+
+def sign_to_repeat(model: TableModel, given: str | None, table: Any, where: str) -> str | None:
+    """The decimal sign that was given, if commands that take the model would read this table otherwise without it."""
+    if given is None:
+        return None
+    sign = model.decimal_sign(None, where)
+    try:
+        sign.points(table, model.schema.names)
+    except InvalidTable:
+        return given
+    return None if sign.sign == given else given
 
 
 def usual_audit(rows: int, labelled: int, share: float) -> tuple[int, float]:

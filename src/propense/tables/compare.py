@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from propense._diagnostics.doubts import Doubt
+from propense._diagnostics.doubts import SHORT, Doubt
 from propense._maths.logistic import logit
 from propense._representation import Readable, Sheet
 from propense.errors import InvalidOption, PropenseError
@@ -167,7 +167,7 @@ class Comparison(Readable):
             _percent(self.with_others(self.overlap, place)) or "no list",
             _percent(self.with_others(self.agreement, place)),
             _number(self.with_others(self.correlation, place)),
-            ", ".join(doubt.kind for doubt in each.doubts) or "none",
+            ", ".join(SHORT.get(doubt.kind, doubt.kind) for doubt in each.doubts) or "none",
         ]
 
     def _headline(self) -> str:

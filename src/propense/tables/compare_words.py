@@ -94,25 +94,33 @@ def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
 
 
 def _ranges(found: Comparison) -> list[str]:
-    """Which estimates lie in the range of a method that gives one."""
+    """Which estimates lie in the range of a method that gives one, as far as the digits that are shown."""
     lines = []
+    baseline = [each for each in found.results if each.baseline and not each.failure]
     for each in found.answered:
         others = [other for other in found.answered if other is not each]
         if not each.has_range or not others:
             continue
-        outside = [other.name for other in others if not each.low <= other.share <= each.high]
-        words = f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, contains the estimates of"
+        others += baseline
+        low, high = _points(each.low), _points(each.high)
+        outside = [other.name for other in others if not low <= _points(other.share) <= high]
+        words = f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, contains"
         if not outside:
-            lines.append(f"{words} all other methods.")
+            lines.append(f"{words} the estimates of all other methods.")
         elif len(outside) < len(others):
-            lines.append(f"{words} all other methods except {listed(outside)}.")
+            lines.append(f"{words} the estimates of all other methods except {listed(outside)}.")
         else:
-            lines.append(f"The range of {each.name}, {each.low:.0%} to {each.high:.0%}, contains no other estimate.")
+            lines.append(f"{words} no other estimate.")
     without = [each.name for each in found.answered if math.isnan(each.low)]
     if without:
         s = "s" if len(without) == 1 else ""
         lines.append(f"{listed(without)} give{s} no range: the estimate rests on the assumptions being right.")
     return lines
+
+
+def _points(share: float) -> int:
+    """Per cent, as it is shown."""
+    return int(f"{share:.0%}".removesuffix("%"))
 
 
 def _lists(found: Comparison) -> list[str]:

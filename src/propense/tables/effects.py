@@ -50,7 +50,21 @@ def column_effects(model: TableModel, top: int = 10) -> Sheet | None:
     order = np.argsort(-found, kind="stable")[:top]
     shares = [(model.schema.names[j], f"{found[j]:.0%}") for j in order if found[j] > 0.0]
     lines = [[name, "< 1%" if share == "0%" else share] for name, share in shares]
-    return Sheet("Columns that matter most for which rows are labelled", ["column", "importance"], lines)
+    title, unused = "Columns that matter most for which rows are labelled", _without(model)
+    if unused:
+        title = f"{title}, apart from those named for labelling ({', '.join(unused)})"
+    return Sheet(title, ["column", "importance"], lines)
+
+
+def _without(model: TableModel) -> list[str]:
+    """The columns named for e that the label scores in use were learned without: curved learners mix y and e."""
+    named = getattr(model.estimator, "propensity_features", None)
+    y = _inside(model.estimator._posterior, "posterior")
+    if y.score.columns is None or named is None:
+        return []
+    names = model.schema.names
+    said = {each if isinstance(each, str) else names[each] for each in named}
+    return [name for j, name in enumerate(names) if name in said and j not in y.score.columns]
 
 
 def column_importances(model: TableModel) -> Vector | None:

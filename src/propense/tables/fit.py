@@ -212,9 +212,10 @@ def fit_table(
     name_values(model.estimator, model.label, prepared.labelled)
     if ids is not None:
         notes += note_repeated_ids(ids, str(chosen.id), prepared.matrix, folds=folds)
-    if progress is not None:
-        progress("test", 0, 1)
-    scar, untested = run_scar_test(chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins)
+    tests = None if progress is None else partial(progress, "test", 0, 1)
+    scar, untested = run_scar_test(
+        chosen, model.estimator, prepared.features, prepared.labelled, prepared.origins, tests
+    )
     kept = out_of_fold_scores(model.estimator, len(prepared.labelled))
     held = None if kept is None else remember_scores(prepared.matrix, ids, _log_odds(kept))
     model = replace(model, fitted_rows=remember(prepared.matrix, ids), held_out=held)

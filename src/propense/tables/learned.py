@@ -105,9 +105,10 @@ def describe_groups(found: TableFit) -> list[str]:
         return lines
     lines.append(_SHARES)
     if columns is not None:
+        named = "it" if len(_distinct(found, columns)) == 1 else "them"
         lines.append(
             f"Labelling was assumed to depend only on {_names(found, columns)}. If groups of other columns differ too, "
-            "that is due to how these are related to it, or to labelling that depends on them after all."
+            f"that is due to how these columns are related to {named}, or labelling depends on these columns after all."
         )
     return lines
 
@@ -193,13 +194,19 @@ def _percent(share: float) -> str:
 
 
 def _names(found: TableFit, columns: Any) -> str:
+    """The columns in words, the first of them if they are many."""
+    said = _distinct(found, columns)
+    more = [f"{len(said) - _NAMED} more"] if len(said) > _NAMED else []
+    return listed(said[:_NAMED] + more)
+
+
+def _distinct(found: TableFit, columns: Any) -> list[str]:
     """The columns, once each: a method that takes numbers only gets a feature for each level of a category."""
     names, model = found.schema.names, found.model
     if model is not None and model.preparation is not None:
         names = [names[place] for place in model.preparation.sources]
-    said = list(dict.fromkeys(each if isinstance(each, str) or each >= len(names) else names[each] for each in columns))
-    more = [f"{len(said) - _NAMED} more"] if len(said) > _NAMED else []
-    return listed([str(each) for each in said[:_NAMED]] + more)
+    said = (each if isinstance(each, str) or each >= len(names) else names[each] for each in columns)
+    return [str(each) for each in dict.fromkeys(said)]
 
 
 def _learners(learned: dict[str, float]) -> str:

@@ -21,7 +21,7 @@ from propense.tables.model import ADDED, review_order
 from propense.tables.promise import Promise, add_up, too_little_learned
 from propense.tables.reasons import RowReasons, row_reasons
 
-__all__ = ["NO_LIST", "ReviewList", "check_list", "list_rows", "write_list"]
+__all__ = ["NO_LIST", "ReviewList", "check_list", "list_rows", "two_digits", "write_list"]
 
 NO_LIST = "The naive method treats unlabelled rows as negatives and cannot list rows to review. Fit another method."
 # Rows that a notebook shows.
@@ -73,9 +73,9 @@ class ReviewList(Readable):
         for place, row in enumerate(self.rows[:_SHOWN]):
             line = [str(place + 1), str(row + 1)]
             if self.hidden is not None:
-                line.append(f"{_two_digits(self.hidden[place]):.2f}")
+                line.append(f"{two_digits(self.hidden[place]):.2f}")
             if self.hidden_range is not None:
-                line.append("{:.2f} to {:.2f}".format(*_two_digits(self.hidden_range[place])))
+                line.append("{:.2f} to {:.2f}".format(*two_digits(self.hidden_range[place])))
             lines.append(line)
         return lines
 
@@ -97,15 +97,15 @@ class ReviewList(Readable):
         _check_names(table.column_names, where)
         out = take_rows(table, pa.array(self.rows), where)
         unknown = np.full(len(self.rows), np.nan)
-        hidden = unknown if self.hidden is None else _two_digits(self.hidden)
-        low, high = (unknown, unknown) if self.hidden_range is None else _two_digits(self.hidden_range.T)
+        hidden = unknown if self.hidden is None else two_digits(self.hidden)
+        low, high = (unknown, unknown) if self.hidden_range is None else two_digits(self.hidden_range.T)
         for name, values in zip(_ADDED, (np.arange(1, len(self.rows) + 1), hidden, low, high), strict=False):
             out = out.append_column(name, pa.array(values, from_pandas=True))
         words = pa.array([str(each) for each in self.reasons], pa.string())
         return out.append_column(_ADDED[-1], words if self.reasons else pa.nulls(len(self.rows), pa.string()))
 
 
-def _two_digits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+def two_digits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """As in reports, from 0.01 to 0.99: no estimate is surer."""
     return np.asarray(chances.clip(0.01, 0.99).round(2))
 

@@ -1,6 +1,6 @@
 """Test whether the labels of a table look drawn at random among its positives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,12 @@ def run_scar_test(
     features: Any,
     labelled: NDArray[np.bool_],
     origins: Sequence[str] | None = None,
+    starts: Callable[[], None] | None = None,
 ) -> tuple[ScarTest | None, list[str]]:
     """Run `scar_test` on at most 2 000 rows if it is asked for or quick; or note why it was not run.
 
-    `origins` are the columns that the features come from, if the estimator was fitted to the columns.
+    `origins` are the columns that the features come from, if the estimator was fitted to the columns. `starts` is
+    called before a test that runs.
     """
     count = features.shape[1]
     # Shares by group say little of the share of all rows.
@@ -59,4 +61,6 @@ def run_scar_test(
         # By chance the sample may have a larger share of labels than the table.
         least = float(drawn.mean()) if high >= labelled.mean() else 0.0
         prior = max(low, least), max(high, least)
+    if starts is not None:
+        starts()
     return scar_test(features, drawn, prior=prior, propensity_features=columns, random_state=0), []

@@ -21,7 +21,7 @@ from propense.tables.folder import TableFolder
 from propense.tables.model import ADDED, Scores, TableModel, review_order
 from propense.tables.promise import TOO_LITTLE, Promise, add_up, too_little_learned
 from propense.tables.reasons import model_reasons
-from propense.tables.review import NO_LIST
+from propense.tables.review import NO_LIST, two_digits
 from propense.tables.spelling import DecimalSign
 from propense.tables.verdicts import NO, OPEN, YES
 
@@ -91,7 +91,8 @@ def score_file(
 ) -> Scored:
     """Write the table with the columns `posterior`, `propensity` and `hidden`, or only its `top` unlabelled rows.
 
-    The rows of a list also have a column `why`: which columns speak for them.
+    The rows of a list also have a column `why`: which columns speak for them. Its scores have two digits, from 0.01
+    to 0.99.
 
     The label column, if the table has one, shows which rows are labelled. Without it all rows are unlabelled.
 
@@ -170,7 +171,7 @@ def score_file(
         if not rows:
             raise InvalidTable(f"{source.where} has no rows. Check that it is the right file, and that it was saved.")
         if best is not None:
-            output.write(_with_reasons(model, best.rows, sign, source.where))
+            output.write(_with_reasons(model, _rounded(best.rows), sign, source.where))
             sums, used_listed = _add_up(best.facts), int(best.facts[:, _USED].sum())
     drift = watch.result()
     return Scored(
@@ -279,6 +280,15 @@ def _with_reasons(model: TableModel, rows: Any, sign: DecimalSign, where: str) -
     matrix = model.schema.encode(model.schema.read(cells, where))
     words = [str(each) for each in model_reasons(model, rows, matrix)]
     return rows.append_column(_WHY, need_arrow().array(words, need_arrow().string()))
+
+
+def _rounded(rows: Any) -> Any:
+    """The rows of a list with scores as those of a fit have them. Their order keeps what the digits lose."""
+    for place, name in enumerate(rows.column_names):
+        if name in ADDED:
+            scores = two_digits(rows.column(place).to_numpy(zero_copy_only=False))
+            rows = rows.set_column(place, name, need_arrow().array(scores))
+    return rows
 
 
 def _with_scores(batch: Any, scores: Scores) -> Any:

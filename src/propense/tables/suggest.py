@@ -30,8 +30,10 @@ LOOKED_AT = {
     ),
     "time": "year month week weekday quarter season cycle wave period",
     "who looked, or where it was seen": (
-        "source auditor inspector reviewer annotator rater moderator officer operator handler investigator registry "
-        "channel device queue"
+        "source registry channel device queue desk shift team crew "
+        "adjuster adjudicator agent analyst annotator appraiser assessor auditor caseworker checker clinician coder "
+        "examiner expert grader handler inspector interviewer investigator judge labeler labeller moderator nurse "
+        "observer officer operator rater reviewer screener surveyor technician underwriter verifier"
     ),
     "exposure": "views impressions followers reads traffic",
 }
@@ -73,7 +75,14 @@ class Suggestion:
         return (
             f"{head} that may say who gets labelled rather than who is positive: {named}. {tested}; whether it is so, "
             f"only you can know. If you agree: {self._option('propensity_features', self.columns)} (and "
-            f"{self._rest()}, if being positive does not depend on {these})"
+            f"{self._rest()}, if being positive does not depend on {these}). {self._unread()}"
+        )
+
+    def _unread(self) -> str:
+        first, second = (_flag(kind) if self.from_table else kind for kind in ("propensity_features", "class_features"))
+        return (
+            "Columns with other names were not considered: if one of them decides who gets labelled, put it in "
+            f"{first}, not in {second}."
         )
 
     def _rest(self) -> str:
