@@ -3,6 +3,7 @@
 import csv as lines
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import propense
 from command import call
+from propense.cli._fit_summary import show_fit
 from propense.errors import InvalidOption
 from propense.tables import FitOptions, fit_table
 from propense.tables.labels import read_label
@@ -119,6 +121,20 @@ def test_one_share_says_what_it_moved(table):
     assert (status, err) == (0, "")
     free = fit_table(table, "reported", id="patient", learners="linear").estimator.prior_
     assert f"From the labels alone it would have been {free:.0%}." in " ".join(out.split())
+
+
+def test_a_share_that_moved_nothing_to_be_seen_is_not_compared_with_the_labels_alone(clinic, monkeypatch, capsys):
+    found = fit_table(clinic, "reported", id="patient", prior=(0.2, 0.3), scar_test=False, parameters={"cv": 2})
+    for before, said in ((0.41, True), (found.estimator.prior_, False)):
+        moved = {"all rows": (before, found.estimator.prior_)}
+        monkeypatch.setattr(found.estimator, "diagnosis_", replace(found.estimator.diagnosis_, moved=moved))
+        show_fit(found, Path("clinic.csv"))
+        out = " ".join(capsys.readouterr().out.split())
+        assert "was given as 20% to 30%, and the estimate was made to match." in out
+        assert ("From the labels alone it would have been" in out) == said
+        # The estimate is an end of the range, and is called the middle nowhere.
+        assert "the estimate itself is the upper end" in out
+        assert "middle estimate" not in out
 
 
 @pytest.mark.slow

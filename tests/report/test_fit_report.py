@@ -21,7 +21,7 @@ from propense.errors import InvalidOption
 from propense.report import gather_fit, render, report_fit
 from propense.report.compare import gather_comparison
 from propense.report.plain import PLAIN
-from propense.tables import capacity, compare_table, describe_learning, fit_table, list_rows
+from propense.tables import Suggestion, capacity, compare_table, describe_learning, fit_table, list_rows
 from propense.tables.headline import headline
 
 SECTIONS = ["how-many", "review", "groups", "learned", "warnings", "assumptions", "naive", "details"]
@@ -91,6 +91,51 @@ def test_the_slider_begins_with_what_a_list_of_fifty_promises(found, page):
     assert f"Review the first 50 rows: {promise.low:,.0f} to {promise.high:,.0f} should be positive" in words_of(page)
     for name in ("expected", "low", "high"):
         assert np.all(np.diff(data[name]) >= -0.02)
+
+
+def test_the_curve_says_why_it_ends_before_all_rows(found, page):
+    curves, last = capacity(found), json.loads(re.search(r'id="capacity-data">(.*?)</script>', page)[1])["lengths"][-1]
+    assert last < curves.unlabelled
+    rest = 1 - curves.expected[last] / curves.expected[-1]
+    said = f"The curve ends after {last:,} of the {curves.unlabelled:,} unlabelled rows: by the middle estimate, the "
+    assert f"{said}others hold only {rest:.0%} of the positives without a label." in words_of(page)
+    assert "more than there are" not in page
+
+
+def test_what_a_share_of_a_group_is_stands_next_to_every_table_of_groups(found):
+    alike = found.groups
+    # As many more labels in the first groups as there are positives.
+    apart = [
+        replace(each, groups=(replace(each.groups[0], labelled=round(each.groups[0].positives)), *each.groups[1:]))
+        for each in alike
+    ]
+    for groups, differing in ((alike, False), (apart, True)):
+        report = gather_fit(replace(found, groups=groups, scar=None), "x")
+        assert bool(report.group_charts) == differing
+        said = " ".join([*report.about_groups, report.group_words])
+        assert said.count("A group's share is its number of labels divided by") == 1
+
+
+def test_columns_that_may_be_named_are_a_next_step_with_the_options_of_the_command_line(found, monkeypatch):
+    suggestion = Suggestion(["visits", "region"], ["access", "place"], others=("age",))
+    monkeypatch.setattr("propense.report.fit.suggest_columns", lambda _: suggestion)
+    page = words_of(render(gather_fit(found, "x", files=("x.csv", None))).html)
+    assert "If visits and region say who gets labelled rather than who is positive, say so and fit again" in page
+    assert "If you agree: --propensity-features visits,region (and --class-features age" in page
+    # Elsewhere there is no such option, but the question is the same.
+    page = words_of(render(gather_fit(found, "x")).html)
+    assert "If visits and region say who gets labelled" in page
+    assert "--propensity-features" not in page
+
+
+def test_other_assumptions_are_shown_only_where_there_are_some(found, clinic):
+    asked = {"id": "patient", "scar_test": False, "parameters": {"cv": 2}}
+    assert gather_fit(found, "x").sensitivity is not None
+    assert gather_fit(fit_table(clinic, "reported", **asked, propensity_features=["age"]), "x").sensitivity is None
+    given = gather_fit(fit_table(clinic, "reported", **asked, prior=(0.2, 0.3)), "x")
+    assert given.sensitivity is None
+    assert given.sureness[0] == "The range keeps to the share of positives that was given: 20% to 30%."
+    assert given.sureness[-1] == "It rests on this share and on assumptions that labels alone cannot prove."
 
 
 API = (

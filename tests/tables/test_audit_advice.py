@@ -38,6 +38,14 @@ def test_it_is_asked_for_if_a_random_sample_would_be_surer(found, rng):
     assert advise_audit(with_range(found, 0.55 - 0.49 * wide, 0.55 + 0.49 * wide)) is None
 
 
+def test_what_was_named_or_given_is_part_of_what_leaves_it_open(clinic):
+    asked = {"id": "patient", "scar_test": False, "propensity_features": ["age"], "parameters": {"cv": 2}}
+    advice = advise_audit(with_range(fit_table(clinic, "reported", **asked), 0.3, 0.8))
+    assert str(advice).startswith("The labels and the named columns leave open")
+    advice = advise_audit(with_range(fit_table(clinic, "reported", **asked, prior=(0.3, 0.8)), 0.3, 0.8))
+    assert str(advice).startswith("The labels, the named columns and the given share leave open")
+
+
 def test_it_is_not_asked_for_without_a_range(clinic):
     for asked in ({"method": "pglin"}, {"method": "naive"}, {"learners": "linear", "prior": 0.5}):
         assert advise_audit(fit_table(clinic, "reported", id="patient", scar_test=False, **asked)) is None
@@ -70,5 +78,10 @@ def test_it_is_said_in_words():
     assert str(AuditAdvice(0.2, 0.9, 32, 0.0)) == (
         "The labels leave open whether 20% or 90% of the rows are positive. If people check all 32 unlabelled rows, "
         "the share is known."
+    )
+    # Small shares have the digits of the headline.
+    assert "whether 6.6% or 60% of" in str(AuditAdvice(0.0658, 0.599, 200, 0.06))
+    assert str(AuditAdvice(0.2, 0.9, 200, 0.06, "labels and the named columns")).startswith(
+        "The labels and the named columns leave open whether 20% or 90%"
     )
     assert "about ±0.3 points" in str(AuditAdvice(0.2, 0.9, 200, 0.003))

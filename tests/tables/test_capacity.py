@@ -12,7 +12,7 @@ from propense._diagnostics.doubts import Doubt
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 from propense.estimators._corrected import with_audit
-from propense.tables import capacity, fit_table, list_rows, summarise_estimator
+from propense.tables import capacity, fit_table, headline, list_rows, summarise_estimator
 
 ASKED = {"id": "patient", "scar_test": False}
 
@@ -72,6 +72,26 @@ def test_the_rows_to_review_are_where_the_curves_reach_the_number(found):
         assert f"{row.expected:,} rows" in str(curves)
     low, expected, high = curves.to_find(10)
     assert f"To find 10 positives, expect to review {expected} rows ({low} to {high})." in str(curves)
+
+
+def test_no_list_contradicts_the_number_of_positives_of_the_headline(found, clinic):
+    known = fit_table(clinic, "reported", **ASKED, prior=(0.4, 0.5), parameters={"cv": 2})
+    exact = fit_table(clinic, "reported", **ASKED, prior=0.5, parameters={"cv": 2})
+    for fitted in (found, known, exact):
+        quoted, curves = headline(fitted), capacity(fitted)
+        least, most = quoted.low - quoted.labelled, quoted.high - quoted.labelled
+        assert curves.high.max() <= most + 1e-9
+        every = list_rows(fitted, curves.unlabelled).promise
+        assert (every.low, every.high) == pytest.approx((curves.at(curves.unlabelled).low, curves.high[-1]))
+        assert least - 1e-9 <= every.low <= every.high <= most + 1e-9
+        # What is surely among all unlabelled rows is found by reviewing all of them, at the latest.
+        assert curves.to_find(int(least))[2] is not None
+        assert curves.to_find(int(most) + 2)[0] is None
+    few = int(headline(known).low - headline(known).labelled)
+    assert f"to all {capacity(known).unlabelled})." in capacity(known).about_count(few)
+    # The sums of the ranges of the rows say less.
+    ends = known.scores.hidden_range[~known.labelled].sum(axis=0)
+    assert ends[0] < few < headline(known).high - headline(known).labelled < ends[1]
 
 
 def test_the_cheapest_list_ends_where_a_review_is_no_longer_worth_it(found):

@@ -129,7 +129,7 @@ def test_the_number_of_positives_is_the_same_everywhere(fits, capsys):
             assert str(quoted) in words
             ends = set(re.findall(r"([\d,]+ to [\d,]+) \((\S+% to \S+%)\)", words))
             assert ends <= {(quoted.positives, quoted.share)}
-            for low, high in re.findall(r"leave open whether (\d+%) or (\d+%)", words):
+            for low, high in re.findall(r"leave open whether (\S+%) or (\S+%)", words):
                 assert f"{low} to {high}" == quoted.share
         assert bool(quoted.unquoted) == (name in ("jerm", "naive"))
 

@@ -78,6 +78,25 @@ def test_shares_are_within_what_the_group_allows():
         assert share.group.labelled / share.group.rows <= share.low <= share.share <= share.high <= 1
 
 
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        # A part with one value is that value.
+        ([0] * 60 + [1] * 30 + [2, 3, 4, 5] * 5, ["0", "1", "> 1"]),
+        ([0, 1, 2, 3] * 25, ["0", "1", "2", "3"]),
+        # Large numbers have commas and no powers of ten; years have none.
+        (np.linspace(12_345.67, 45_678.9, 201), ["≤ 20,680", "20,680 to 29,010", "29,010 to 37,350", "> 37,350"]),
+        (np.repeat(np.arange(1981, 2021), 5), ["≤ 1990", "1990 to 2000", "2000 to 2010", "> 2010"]),
+        (np.linspace(0.0, 0.123456, 201), ["≤ 0.03086", "0.03086 to 0.06173", "0.06173 to 0.09259", "> 0.09259"]),
+    ],
+)
+def test_parts_of_numbers_are_named_as_people_write_numbers(values, names):
+    matrix = np.asarray(values, dtype=float)[:, np.newaxis]
+    n = len(matrix)
+    found = group_labels(Schema((Column("x", "number"),)), matrix, np.zeros(n, bool), np.ones(n))
+    assert [group.name for group in found[0].groups] == names
+
+
 def test_small_categories_are_pooled_and_small_neighbours_joined(rng):
     n = 400
     category = np.where(np.arange(n) < 380, 0, 1 + np.arange(n) % 4).astype(float)

@@ -56,6 +56,7 @@ def show_fit(
     quoted, conclusion = headline(found), conclude(found)
     say(str(quoted))
     console.print(_estimates(found, quoted), soft_wrap=True)
+    say("Rows predicted positive are those above the probability in brackets; they are not a count of the positives.")
     if conclusion.differing:
         console.print(_under_labelled(conclusion.differing[:_SHOWN]), soft_wrap=True)
     say(*describe_groups(found))
@@ -87,7 +88,11 @@ def _estimates(found: TableFit, quoted: Headline) -> Table:
         "positive rows", f"{labelled:,} ({quoted.percent(labelled)})", counted or f"{quoted.positives} ({quoted.share})"
     )
     if not unknown and not quoted.certain:
-        table.add_row("  middle estimate", "", f"{quoted.middle:,.0f} ({quoted.percent(quoted.middle)})")
+        table.add_row(
+            "  estimate" if quoted.at_end else "  middle estimate",
+            "",
+            f"{quoted.middle:,.0f} ({quoted.percent(quoted.middle)})",
+        )
     table.add_row("positives that are labelled", "100%", unknown or quoted.frequency)
     table.add_row("positives without a label", "0", unknown or quoted.hidden)
     cuts = [quoted.percent(n * (model.prior_ if balanced else 0.5)) for model in (found.naive, estimator)]

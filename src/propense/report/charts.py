@@ -78,6 +78,7 @@ class Curve:
     said: str
     top_words: str
     last_words: str
+    ends: str
     alternative: str
     table: Grid | None
 
@@ -139,25 +140,28 @@ def group_chart(comparison: GroupComparison) -> Chart:
 
 
 def sensitivity_chart(found: TableFit, quoted: Headline) -> Chart | None:
-    """The share of positives under each reading of the labels, with the range that is quoted."""
+    """The share of positives under each reading of the labels, with the range that is quoted; None if one is left."""
     diagnosis = getattr(found.estimator, "diagnosis_", None)
     if quoted.unquoted or quoted.certain or not isinstance(diagnosis, Diagnosis) or hasattr(found.estimator, "audit_"):
+        return None
+    readings = {name: share for name, share in diagnosis.priors.items() if name != "shared"}
+    # Columns that were named for labelling leave one reading; so does a share that was given.
+    if diagnosis.moved or len({round(share, 6) for share in readings.values()}) < 2:
         return None
     n, least = quoted.rows, quoted.labelled / quoted.rows
     low, high, middle = (each / n for each in (quoted.low, quoted.high, quoted.middle))
     band = _mark("is-maybe", low, high)
     lines = [
-        Line("Only the labelled rows are positive", [band, Mark("is-dot", _at(least))], quoted.percent(quoted.labelled))
-    ]
-    readings = {name: share for name, share in diagnosis.priors.items() if name != "shared"}
-    # Columns that were named for labelling leave one reading; so does a share that was given.
-    if len({round(share, 6) for share in readings.values()}) > 1 and not diagnosis.moved:
-        lines += [
+        Line(
+            "Only the labelled rows are positive", [band, Mark("is-dot", _at(least))], quoted.percent(quoted.labelled)
+        ),
+        *(
             Line(_READINGS[name], [band, Mark("is-dot", _at(max(share, least)))], quoted.percent(max(share, least) * n))
             for name, share in readings.items()
-        ]
-    lines.append(Line("The middle estimate", [band, Mark("is-dot", _at(middle))], quoted.percent(quoted.middle)))
-    lines.append(Line("The range to quote", [band], quoted.share))
+        ),
+        Line("The middle estimate", [band, Mark("is-dot", _at(middle))], quoted.percent(quoted.middle)),
+        Line("The range to quote", [band], quoted.share),
+    ]
     return Chart(
         "Share of rows that are positive, by what is assumed",
         ("if", "0% to 100%; the band is the range", "share"),
@@ -191,7 +195,7 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
         return " ".join(f"{100 * lengths[i] / last:.2f},{100 - 100 * values[i] / top:.2f}" for i in places)
 
     forth = range(len(lengths))
-    table = capacity.table()
+    table, all_rows = capacity.table(), capacity.unlabelled
     data = {
         "lengths": lengths.tolist(),
         "expected": expected.round(2).tolist(),
@@ -215,6 +219,7 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
         f"{cut[start]:.2f}.",
         top_words=f"{top:,.0f}",
         last_words=f"{last:,} rows",
+        ends=_why_it_ends(capacity, last),
         alternative=f"A curve that rises from 0 to {low[-1]:,.0f} to {high[-1]:,.0f} positives in {last:,} rows.",
         table=Grid(
             "How many rows to review, by the number of positives to find",
@@ -222,9 +227,8 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
             [
                 [
                     f"{each.positives:,}",
-                    f"{'–' if each.low is None else f'{each.low:,}'} to "
-                    f"{'more than there are' if each.high is None else f'{each.high:,}'}",
-                    "more than there are" if each.expected is None else f"{each.expected:,}",
+                    f"{_review(each.low, all_rows)} to {_review(each.high, all_rows)}",
+                    _review(each.expected, all_rows),
                 ]
                 for each in table
             ],
@@ -232,6 +236,25 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
         if table
         else None,
     )
+
+
+def _why_it_ends(capacity: Capacity, last: int) -> str:
+    """Why the curve ends before all unlabelled rows; empty if it does not."""
+    if last == capacity.unlabelled:
+        return ""
+    share = 1.0 - capacity.expected[last] / capacity.expected[-1]
+    few = "less than 1%" if share < 0.005 else f"{share:.0%}"
+    return (
+        f"The curve ends after {last:,} of the {capacity.unlabelled:,} unlabelled rows: by the middle estimate, the "
+        f"others hold only {few} of the positives without a label."
+    )
+
+
+def _review(rows: int | None, all_rows: int) -> str:
+    """How many rows to review; None means that even all of them may not be enough."""
+    if rows is None:
+        return f"all {all_rows:,}, which may hold fewer"
+    return f"all {rows:,}" if rows == all_rows else f"{rows:,}"
 
 
 def _whole(value: float) -> str:

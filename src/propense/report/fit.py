@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._text import listed
 from propense.estimators import Naive, SeveralSources
 from propense.estimators._description import reference
 from propense.report.charts import (
@@ -39,7 +40,9 @@ from propense.tables import (
     suggest_columns,
     summarise_estimator,
 )
+from propense.tables.learned import GROUP_SHARES, known_share
 from propense.tables.promise import chance_words, too_little_learned
+from propense.tables.suggest import Suggestion
 
 __all__ = ["FitReport", "gather_fit", "report_fit"]
 
@@ -122,12 +125,14 @@ def gather_fit(
     review, review_words, list_words = _review(found)
     curve = None if isinstance(estimator, Naive) else capacity_curve(capacity(found))
     notes = [without_options(note) for note in plain_notes(found)]
+    # Only there do the options have the names of the suggestion.
+    command_line = files is not None or bool(configuration)
     return FitReport(
         title=title,
         headline=str(quoted),
         bar=rows_bar(quoted),
-        sureness=_sureness(quoted, audited),
-        next_steps=_next_steps(found, quoted, advice is not None, curve),
+        sureness=_sureness(quoted, audited, known_share(found)),
+        next_steps=_next_steps(found, quoted, advice is not None, suggestion, curve),
         audit="" if advice is None else str(advice),
         audit_commands=()
         if advice is None or files is None
@@ -139,9 +144,9 @@ def gather_fit(
         reason_columns=tuple(j for j, name in enumerate(review.head) if name in _WHY),
         about_groups=describe_groups(found),
         group_charts=[group_chart(each) for each in conclusion.differing[:_DRAWN]],
-        group_words=_group_words(conclusion.compared),
+        group_words=_group_words(conclusion.compared, bool(conclusion.differing)),
         groups=_groups(conclusion.compared, bool(conclusion.differing)),
-        learned=[*plain_learning(found), *([] if suggestion is None else [_asked(suggestion)])],
+        learned=[*plain_learning(found), *([] if suggestion is None else [_asked(suggestion, command_line)])],
         sensitivity=sensitivity_chart(found, quoted),
         bounds="" if audited or too_little_learned(estimator) else _bounds(found),
         at_random=conclusion.test,
@@ -160,8 +165,8 @@ def gather_fit(
     )
 
 
-def _sureness(quoted: Headline, audited: bool) -> list[str]:
-    """How far the number can be relied on."""
+def _sureness(quoted: Headline, audited: bool, given: str) -> list[str]:
+    """How far the number can be relied on; `given` is what was said of the share of positives."""
     if quoted.without_range:
         return [
             "The method gives an estimate without a range, so that no number is quoted here. The estimate alone is in "
@@ -172,22 +177,22 @@ def _sureness(quoted: Headline, audited: bool) -> list[str]:
     if quoted.certain:
         return [f"The number is not an estimate: {quoted.certain}. Which rows are positive is estimated."]
     times = quoted.high / max(quoted.low, 1.0)
-    width = (
-        f"The range is wide: the most is {times:.1f} times the least."
-        if times >= _WIDE
-        else f"The range is narrow: the most is {times:.1f} times the least."
-    )
+    width = f"The range is {'wide' if times >= _WIDE else 'narrow'}: its upper end is {times:.1f} times its lower end."
+    if given and not audited:
+        width = f"The range keeps to the share of positives that was given: {given}."
     return [
         width,
         f"{quoted.labelled:,} rows are labelled, {quoted.frequency} of the positives; {quoted.hidden} positives have "
         "no label.",
         "It rests on the rows that people checked, not on assumptions."
         if audited
-        else "It rests on assumptions that labels alone cannot prove.",
+        else f"It rests on {'this share and on ' if given else ''}assumptions that labels alone cannot prove.",
     ]
 
 
-def _next_steps(found: TableFit, quoted: Headline, audit: bool, curve: Curve | None) -> list[str]:
+def _next_steps(
+    found: TableFit, quoted: Headline, audit: bool, suggestion: Suggestion | None, curve: Curve | None
+) -> list[str]:
     """What the reader may do with the page."""
     steps = []
     if audit:
@@ -196,6 +201,11 @@ def _next_steps(found: TableFit, quoted: Headline, audit: bool, curve: Curve | N
         steps.append("To know the number better, have more rows checked. Those of all draws count.")
     elif not quoted.certain and not isinstance(found.estimator, Naive):
         steps.append("To check the number, have people look at rows that are drawn at random (an audit).")
+    if suggestion is not None:
+        steps.append(
+            f"If {listed(suggestion.columns)} {'says' if len(suggestion.columns) == 1 else 'say'} who gets labelled "
+            "rather than who is positive, say so and fit again: see “How sure, and what it rests on”."
+        )
     if curve is not None:
         steps.append(
             f"To find positives: {curve.said[0].lower()}{curve.said[1:].partition('. The cut')[0].rstrip('.')}."
@@ -207,9 +217,9 @@ def _next_steps(found: TableFit, quoted: Headline, audit: bool, curve: Curve | N
     return steps
 
 
-def _asked(suggestion: Any) -> str:
-    """The question about columns that may be about labelling, without the options that answer it."""
-    return str(suggestion).partition(" If you agree:")[0]
+def _asked(suggestion: Suggestion, command_line: bool) -> str:
+    """The question about columns that may be about labelling; the options that answer it are those of a command."""
+    return str(suggestion) if command_line else str(suggestion).partition(" If you agree:")[0]
 
 
 def _bounds(found: TableFit) -> str:
@@ -217,13 +227,15 @@ def _bounds(found: TableFit) -> str:
     return "" if isinstance(found.estimator, Naive | SeveralSources) else " ".join(describe_bounds(found))
 
 
-def _group_words(compared: tuple[GroupComparison, ...]) -> str:
+def _group_words(compared: tuple[GroupComparison, ...], differing: bool) -> str:
     few = "A dash means that a group has too few positives to say anything."
+    # Where groups differ, the page has said what a share is.
+    shares = "" if differing else f"{GROUP_SHARES} Where chance explains all of it, every group has the overall share. "
     if not all(each.ranged for each in compared):
-        return f"The method gives no range, so that shares are shown without one. {few}"
+        return f"{shares}The method gives no range, so that shares are shown without one. {few}"
     return (
-        "Ranges are in brackets. Those of the positives can add up to more than the range over all rows: if one group "
-        f"has many positives, another has few. The labelled share also allows for chance. {few}"
+        f"{shares}Ranges are in brackets. Those of the positives can add up to more than the range over all rows: if "
+        f"one group has many positives, another has few. The labelled share also allows for chance. {few}"
     )
 
 
@@ -276,7 +288,7 @@ def _review(found: TableFit) -> tuple[Grid, str, str]:
     if any(each.raising for each in reasons):
         head.append(_WHY[0])
         columns.append([", ".join(each.raising) or "–" for each in reasons])
-        words.append("Reasons name the columns in which a row differs most from the others.")
+        words.append("Reasons name the columns that speak most for a row, the strongest first.")
     if any(each.hiding for each in reasons):
         head.append(_WHY[2] if any(each.shared for each in reasons) else _WHY[1])
         columns.append([", ".join(each.hiding) or "–" for each in reasons])

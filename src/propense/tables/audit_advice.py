@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from propense._representation import Readable
+from propense._text import listed
 from propense.errors import InvalidTable
 from propense.tables.fit import TableFit
+from propense.tables.headline import share_words
 from propense.tables.model import TableModel
 from propense.tables.promise import too_little_learned
 
@@ -30,18 +32,22 @@ class AuditAdvice(Readable):
     half_width : float
         How far the estimate of an audit would be off at most, 95 times in a hundred; 0 if every unlabelled row is
         checked.
+    basis : str
+        What the range follows from: the labels, columns that were named, a share that was given.
     """
 
     low: float
     high: float
     size: int
     half_width: float
+    basis: str = "labels"
 
     def __str__(self) -> str:
         left = (
             "The labels do not show how many rows are positive."
             if math.isnan(self.low)
-            else f"The labels leave open whether {self.low:.0%} or {self.high:.0%} of the rows are positive."
+            else f"The {self.basis} leave open whether {share_words(self.low)} or {share_words(self.high)} of the rows "
+            "are positive."
         )
         if self.half_width == 0.0:
             return f"{left} If people check all {self.size} unlabelled rows, the share is known."
@@ -69,7 +75,16 @@ def advise_audit(found: TableFit) -> AuditAdvice | None:
     size, half = usual_audit(n, n - rest, (low + high) / 2)
     if high - low <= 2.0 * half:
         return None
-    return AuditAdvice(math.nan, math.nan, size, half) if little else AuditAdvice(low, high, size, half)
+    return AuditAdvice(math.nan, math.nan, size, half) if little else AuditAdvice(low, high, size, half, _basis(found))
+
+
+def _basis(found: TableFit) -> str:
+    """What the range of the share of positives follows from, after "The"."""
+    asked = found.estimator.get_params(deep=False)
+    columns = [asked.get(kind) for kind in ("class_features", "propensity_features")]
+    named = any(each is not None and len(each) > 0 for each in columns)
+    given = asked.get("prior") is not None
+    return listed(["labels", *["the named columns"] * named, *["the given share"] * given])
 
 
 def sign_to_repeat(model: TableModel, given: str | None, table: Any, where: str) -> str | None:

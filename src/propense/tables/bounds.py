@@ -12,6 +12,7 @@ from propense.inference._bounds import bound_rows, find_robustness
 from propense.inference._label_bands import Assumptions, LabelledRows, averages, band
 from propense.tables.cells import as_levels, naming_the_column
 from propense.tables.fit import TableFit
+from propense.tables.headline import share_words
 from propense.tables.model import TableModel
 
 __all__ = ["bound_table", "describe_bounds"]
@@ -83,7 +84,7 @@ def describe_bounds(found: TableFit) -> list[str]:
     def most(given: Assumptions) -> str:
         return f"{averages(rows, *band(rows, given), chance=corrected)[1]:.0%}"
 
-    lines = [f"The labels alone show only that at least {labelled.mean():.0%} of the rows are positive."]
+    lines = [f"The labels alone show only that at least {share_words(labelled.mean())} of the rows are positive."]
     shares = [most(Assumptions(propensity=(least, 1.0))) for least in _LEAST]
     lines.append(
         f"If every positive has a chance of a label of at least {_LEAST[0]:.0%}, at most {shares[0]} are; with at "

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from propense.errors import InvalidOption
 from propense.estimators import Naive
 from propense.tables.fit import TableFit
+from propense.tables.headline import headline
 from propense.tables.model import review_order
 from propense.tables.promise import TOO_LITTLE, Promise, audited_range, chance_words, likely_range, too_little_learned
 
-__all__ = ["Capacity", "Cheapest", "ToFind", "capacity", "why_unpromised"]
+__all__ = ["Capacity", "Cheapest", "ToFind", "capacity", "keep_to_headline", "why_unpromised"]
 
 _NO_LIST = "the naive method treats unlabelled rows as negatives"
 _SAMPLE = "only a sample of the rows is in memory"
@@ -30,7 +31,8 @@ class ToFind(NamedTuple):
         The number of positives to find.
     low, expected, high : int or None
         The fewest rows that may do, the number that should do on average, and the number that does even if the list
-        yields as few positives as it may. None if even all unlabelled rows do not.
+        yields as few positives as it may: all unlabelled rows, if only they are sure to hold as many. None if even all
+        unlabelled rows do not.
     """
 
     positives: int
@@ -67,7 +69,8 @@ class Capacity:
         From 0 to the number of unlabelled rows. Empty if no number is promised.
     expected, low, high : ndarray of shape (n_lengths,)
         How many positives are expected among the first rows of the list, and the range of this number, as in `Promise`.
-        A longer list finds at least as many, so none of them ever falls.
+        A longer list finds at least as many, so none of them ever falls. None is above the most positives that there
+        may be by the headline, and all unlabelled rows hold at least the fewest.
     hidden : ndarray of shape (n_lengths - 1,)
         h(x) of the rows of the list, in its order.
     rows : int ndarray of shape (n_lengths - 1,)
@@ -189,7 +192,8 @@ class Capacity:
                 f"To find {many}, expect to review {expected:,} rows (at least {low:,}; all {self._total:,} unlabelled "
                 "rows may hold fewer)."
             )
-        return f"To find {many}, expect to review {expected:,} rows ({low:,} to {high:,})."
+        most = f"all {high:,}" if high == self._total else f"{high:,}"
+        return f"To find {many}, expect to review {expected:,} rows ({low:,} to {most})."
 
     def about_costs(self, miss: float, alarm: float) -> str:
         """The list with the lowest expected cost, in words."""
@@ -252,6 +256,7 @@ def capacity(found: TableFit) -> Capacity:
         low, high = audited_range(sums, added, audit.covariance)
     else:
         low, high = likely_range(sums)
+    low, high = keep_to_headline(found, sums[0], low, high)
     return Capacity(
         np.arange(len(rows) + 1),
         sums[1],
@@ -264,6 +269,20 @@ def capacity(found: TableFit) -> Capacity:
         _sums=sums[2:4],
         _total=len(rows),
     )
+
+
+def keep_to_headline(found: TableFit, rows: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """The range of the positives among so many unlabelled rows, without contradicting the number for all rows.
+
+    No list holds more positives than there may be, and all unlabelled rows hold no fewer than there are at least. The
+    sums of a range of each row can do so: not every row is at the same end at once.
+    """
+    quoted = headline(found)
+    if quoted.unquoted:
+        return low, high
+    least, most = quoted.low - quoted.labelled, quoted.high - quoted.labelled
+    complete = np.asarray(rows) == found.counts.rows - found.counts.labelled
+    return np.where(complete, np.maximum(low, least), low), np.minimum(high, most)
 
 
 def why_unpromised(found: TableFit) -> str:

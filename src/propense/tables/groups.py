@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -114,7 +115,7 @@ def _pool(
     """The groups of a column as names and as a code for each row, small ones joined."""
     if column.kind in ("number", "date", "duration"):
         known = ~np.isnan(values)
-        cuts, distinct = _cuts(values[known])
+        cuts = _cuts(values[known])
         while len(cuts):
             sums = np.bincount(np.searchsorted(cuts, values[known]), positive[known], len(cuts) + 1)
             if sums.min() >= LEAST:
@@ -123,7 +124,7 @@ def _pool(
             part = int(sums.argmin())
             left = part == len(cuts) or (part > 0 and sums[part - 1] < sums[part + 1])
             cuts = np.delete(cuts, part - 1 if left else part)
-        return _named(column, values, cuts, distinct)
+        return _named(column, values, cuts)
     names, codes = _levels(column, values)
     sums = np.bincount(codes, positive, len(names))
     here = np.bincount(codes, minlength=len(names)) > 0
@@ -140,32 +141,39 @@ def _levels(column: Column, values: NDArray[np.float64]) -> tuple[Sequence[str],
     return ["false", "true", MISSING], np.where(np.isnan(values), 2, values > 0).astype(np.intp)
 
 
-def _cuts(known: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Where numbers are cut: values that occur, so that rows with the same value stay in one group; and few values."""
+def _cuts(known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where numbers are cut: values that occur, so that rows with the same value stay in one group."""
     distinct = np.unique(known)
     if len(distinct) <= _PARTS:
-        return distinct[:-1], distinct
+        return np.asarray(distinct[:-1])
     shares = np.linspace(0, 1, _PARTS + 1)[1:-1]
     cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
-    return cuts[cuts < distinct[-1]], None
+    return np.asarray(cuts[cuts < distinct[-1]])
 
 
 def _named(
-    column: Column, values: NDArray[np.float64], cuts: NDArray[np.float64], distinct: NDArray[np.float64] | None
+    column: Column, values: NDArray[np.float64], cuts: NDArray[np.float64]
 ) -> tuple[Sequence[str], NDArray[np.intp]]:
     """The names of the parts between cuts, and the part of each row; missing values are a part of their own."""
-    written = {"date": date_of, "duration": duration_words}.get(column.kind, _written)
-    if distinct is not None and len(cuts) == len(distinct) - 1:
-        names = [written(value) for value in distinct]
-    elif not len(cuts):
-        names = ["any value"]
-    else:
+    # Years have no commas.
+    commas = bool(np.nanmax(np.abs(values), initial=0.0) >= 10_000)
+    written = {"date": date_of, "duration": duration_words}.get(column.kind, partial(_written, commas=commas))
+    names = ["any value"]
+    if len(cuts):
         middle = [f"{written(low)} to {written(high)}" for low, high in pairwise(cuts)]
         names = [f"≤ {written(cuts[0])}", *middle, f"> {written(cuts[-1])}"]
+    distinct = np.unique(values[~np.isnan(values)])
+    parts, first, counts = np.unique(np.searchsorted(cuts, distinct), return_index=True, return_counts=True)
+    for part in np.flatnonzero(counts == 1):
+        # A part with one value is called this value: 0 rather than ≤ 0.
+        names[parts[part]] = written(distinct[first[part]])
     codes = np.where(np.isnan(values), len(names), np.searchsorted(cuts, values))
     return [*names, MISSING], codes.astype(np.intp)
 
 
-def _written(value: float) -> str:
-    """Whole numbers in full, others with four digits."""
-    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
+def _written(value: float, *, commas: bool) -> str:
+    """Whole numbers in full, others with four digits; 21,280 rather than 2.128e+04."""
+    rounded = value if value == round(value) else float(f"{value:.4g}")
+    if rounded != round(rounded) or abs(rounded) >= 1e15:
+        return f"{rounded:.4g}"
+    return f"{rounded:,.0f}" if commas else f"{rounded:.0f}"

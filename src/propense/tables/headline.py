@@ -8,7 +8,7 @@ from propense.estimators import Naive
 from propense.tables.fit import TableFit
 from propense.tables.promise import too_little_learned
 
-__all__ = ["SHARE_GIVEN", "Headline", "headline"]
+__all__ = ["SHARE_GIVEN", "Headline", "headline", "share_words"]
 
 # Why a number has no range although nobody has checked every row.
 SHARE_GIVEN = "that share was given"
@@ -49,10 +49,9 @@ class Headline:
             return (
                 f"{self.middle:,.0f} of {self.rows:,} rows are positive ({self.percent(self.middle)}): {self.certain}."
             )
-        ends = {round(self.low): "lower", round(self.high): "upper"}
-        if round(self.middle) in ends:
+        if self.at_end:
             # A middle at an end would look like a mistake.
-            return f"{self.between}; the estimate itself is the {ends[round(self.middle)]} end."
+            return f"{self.between}; the estimate itself is the {self.at_end} end."
         return f"{self.between}; the middle estimate is {self.middle:,.0f} ({self.percent(self.middle)})."
 
     @property
@@ -61,6 +60,11 @@ class Headline:
         low, high = (f"{each:,.0f}" for each in (self.low, self.high))
         shares = f"{self.percent(self.low)} to {self.percent(self.high)}"
         return f"Between {low} and {high} of {self.rows:,} rows are positive ({shares})"
+
+    @property
+    def at_end(self) -> str:
+        """The end of the range that the estimate is, if it is one: lower or upper; else empty."""
+        return {round(self.low): "lower", round(self.high): "upper"}.get(round(self.middle), "")
 
     @property
     def without_range(self) -> bool:
@@ -88,9 +92,8 @@ class Headline:
         return self._counted(self.percent)
 
     def percent(self, count: float) -> str:
-        """A number of rows as a share of all; a small one with more digits, so that some is not none."""
-        share = count / self.rows
-        return f"{share:.0%}" if share >= 0.0995 or not count else f"{100.0 * share:.2g}%"
+        """A number of rows as a share of all."""
+        return share_words(count / self.rows)
 
     def _counted(self, written: Callable[[float], str], *, turned: bool = False) -> str:
         if self.unquoted:
@@ -99,6 +102,11 @@ class Headline:
             return written(self.middle)
         ends = [written(each) for each in (self.low, self.high)]
         return " to ".join(ends[::-1] if turned else ends)
+
+
+def share_words(share: float) -> str:
+    """A share as every output says it; a small one with more digits, so that some is not none."""
+    return f"{share:.0%}" if share >= 0.0995 or not share else f"{100.0 * share:.2g}%"
 
 
 def headline(found: TableFit) -> Headline:

@@ -14,7 +14,7 @@ from propense.tables.conclusion import conclude
 from propense.tables.fit import TableFit
 from propense.tables.promise import too_little_learned
 
-__all__ = ["describe_assumptions", "describe_groups", "describe_learning"]
+__all__ = ["GROUP_SHARES", "describe_assumptions", "describe_groups", "describe_learning", "known_share"]
 
 # Columns named in a sentence.
 _NAMED = 12
@@ -36,10 +36,11 @@ _READINGS = f"The number of positives is {_LEVELLING}. Neither is certain, so th
 _WHICH = f"Which rows are positive is {_LEVELLING}. Neither is certain, so rows and groups have ranges."
 _AUDITED = "The number of positives and its range rest on the rows that people checked, not on assumptions."
 _ASSUMPTIONS = "The range is what other assumptions about the labelling would give."
-_SHARES = (
+GROUP_SHARES = (
     "A group's share is its number of labels divided by its estimated number of positives, drawn towards the overall "
-    "share as far as chance explains the difference. The ratio compares it with the overall share."
+    "share as far as chance explains the difference."
 )
+_RATIO = "The ratio compares it with the overall share."
 
 
 # What it means that no column was named.
@@ -61,7 +62,7 @@ def describe_learning(found: TableFit) -> list[str]:
         separates = estimator.description.separates
         rests = [f"What separates being positive from being labelled: {separates}."] if separates else []
         return [*_taken(found), *pattern, *rests, *_kept_to(found), *_sources(found), _scored_by(found)]
-    complete, known = diagnosis.labelling == "complete", _known(found)
+    complete, known = diagnosis.labelling == "complete", known_share(found)
     named = getattr(estimator, "propensity_features", None) is not None and not complete
     # Without a number there is nothing that rests on anything.
     quoted = not too_little_learned(estimator)
@@ -103,7 +104,7 @@ def describe_groups(found: TableFit) -> list[str]:
     lines = [conclusion.groups]
     if not conclusion.differing:
         return lines
-    lines.append(_SHARES)
+    lines.append(f"{GROUP_SHARES} {_RATIO}")
     if columns is not None:
         named = "it" if len(_distinct(found, columns)) == 1 else "them"
         lines.append(
@@ -115,7 +116,7 @@ def describe_groups(found: TableFit) -> list[str]:
 
 def describe_assumptions(found: TableFit) -> list[str]:
     """What the estimate assumes: every method, this method, and what was said about the columns and the prior."""
-    estimator, known, taken = found.estimator, _known(found), _taken(found)
+    estimator, known, taken = found.estimator, known_share(found), _taken(found)
     if hasattr(estimator, "audit_"):
         return [_ALWAYS[0], _ALWAYS[-1], *_CHECKED]
     own = [*taken, *estimator.description.assumes]
@@ -149,12 +150,12 @@ def _named(found: TableFit, option: str) -> Any:
 
 def _kept_to(found: TableFit) -> list[str]:
     """What was known of the share of positives, and what it moved, as a sentence; none if nothing was."""
-    known = _known(found)
+    known = known_share(found)
     kept = f"The share of positives was given as {known}, and the estimate was made to match."
     return [kept + _moved(found)] if known else []
 
 
-def _known(found: TableFit) -> str:
+def known_share(found: TableFit) -> str:
     """The share of positives that was given, in words; empty if none was."""
     prior = found.estimator.prior if hasattr(found.estimator, "prior_groups") else None
     if not isinstance(prior, Mapping):
@@ -175,8 +176,9 @@ def _moved(found: TableFit) -> str:
         return ""
     moved = diagnosis.moved
     if not isinstance(found.estimator.prior, Mapping):
-        ((before, _),) = moved.values()
-        return f" From the labels alone it would have been {before:.0%}."
+        ((before, after),) = moved.values()
+        # Where both round to the same, nothing was moved that a reader could see.
+        return "" if f"{before:.0%}" == f"{after:.0%}" else f" From the labels alone it would have been {before:.0%}."
     shares = listed([f"{before:.0%} ({group})" for group, (before, _) in moved.items()])
     others = " Rows of other groups stay as estimated." if _has_others(found, len(moved)) else ""
     return f" From the labels alone it would have been {shares}.{others}"

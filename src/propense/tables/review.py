@@ -12,7 +12,7 @@ from propense._files import write_atomically
 from propense._representation import Readable, Sheet, as_html
 from propense.errors import InvalidOption, InvalidTable
 from propense.estimators import Naive
-from propense.tables.capacity import why_unpromised
+from propense.tables.capacity import keep_to_headline, why_unpromised
 from propense.tables.cells import take_rows
 from propense.tables.files import TableFile, TableWriter, check_output
 from propense.tables.fit import TableFit
@@ -43,7 +43,8 @@ class ReviewList(Readable):
     hidden_range : ndarray of shape (n_listed, 2), or None
         The range of h(x), if there is one.
     promise : Promise
-        How many of the rows are expected to be positive. Print it.
+        How many of the rows are expected to be positive. Print it. Its range does not contradict that of all rows: no
+        list holds more positives than there may be, and all unlabelled rows hold at least the fewest.
     reasons : tuple of RowReasons
         Why each of the rows is in the list; empty if that cannot be said.
     """
@@ -155,8 +156,11 @@ def _promise(found: TableFit, rows: NDArray[np.intp], hidden: NDArray[np.float64
     """How many of the rows are expected to be positive."""
     sums, audit = add_up(hidden, ends), getattr(found.estimator, "audit_", None)
     if audit is not None and found.scores.slopes is not None:
-        return Promise.of_audit(sums, found.scores.slopes[rows].sum(axis=0), audit.covariance)
-    return replace(Promise.of(sums, why_unpromised(found)), audited=audit is not None)
+        promise = Promise.of_audit(sums, found.scores.slopes[rows].sum(axis=0), audit.covariance)
+    else:
+        promise = replace(Promise.of(sums, why_unpromised(found)), audited=audit is not None)
+    low, high = keep_to_headline(found, promise.rows, promise.low, promise.high)
+    return replace(promise, low=float(low), high=float(high))
 
 
 def write_list(
