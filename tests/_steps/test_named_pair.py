@@ -40,9 +40,9 @@ def scored(X, s, weights=None, **more):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("of_class", [[0], [0, 1]], ids=["apart", "shared"])
+@pytest.mark.parametrize("of_class", [[0], [0, 1], [0, 1, 3]], ids=["apart", "one shared", "two shared"])
 def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, of_class, weighted):
-    """Without a column that y and e share, and with one: y then has a slope of its own along it."""
+    """Without a column that y and e share, and with some: y then has slopes of its own, shrunk by their number."""
     t, X, _, s, _ = make(rng, 300)
     weights = rng.exponential(size=300) if weighted else np.ones(300)
     sample = scored(X, s, weights if weighted else None, class_columns=np.array(of_class))
@@ -61,10 +61,10 @@ def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, of_class, we
         a = theta[0] + theta[1] * t + V[:, :shared] @ slopes
         chance = expit(a) * expit(theta[2] + V @ theta[3:])
         own = weights @ -np.where(s, np.log(chance), np.log1p(-chance))
-        own += spread * theta[1] ** 2 + squares[:shared] @ slopes**2
+        own += spread * theta[1] ** 2 + shared * squares[:shared] @ slopes**2
         return own + squares @ theta[3:] ** 2 + 0.5 * (theta[2] + means @ theta[3:]) ** 2
 
-    ours = np.array([fit.level, fit.slope, *e.coef, *([] if fit.own is None else fit.own.coef[1:][:1])])
+    ours = np.array([fit.level, fit.slope, *e.coef, *([] if fit.own is None else fit.own.coef[1 : 1 + shared])])
     start = np.append([0.0, 1.0], np.zeros(5 + shared))
     best = minimize(loss, start, method="BFGS", options={"gtol": 1e-7}).x
     np.testing.assert_allclose(ours, best, atol=1e-4)
@@ -73,8 +73,8 @@ def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, of_class, we
     assert (fit.own is None) == (not shared)
     if fit.own is not None:
         # Only where y and e share a column, and no level of its own.
-        assert fit.own.coef[1] != 0.0
-        assert not fit.own.coef[[0, 2, 3, 4]].any()
+        assert fit.own.coef[1 : 1 + shared].all()
+        assert not fit.own.coef[[0, *range(1 + shared, 5)]].any()
     # And e of any rows is that of these coefficients.
     np.testing.assert_allclose(e.log_odds(as_design(X[:20])), e.coef[0] + V[:20] @ e.coef[1:], atol=1e-9)
 
