@@ -21,7 +21,7 @@ def on_dask(address: str) -> Iterator[Any]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise MissingExtra("Dask is not installed. Install it: pip install 'propense[dask]'.") from None
+        raise MissingExtra('Dask is not installed. Install it: pip install "propense[dask]".') from None
     if address == "local":
         # dashboard_address=None does not close the scheduler's HTTP server: it then listens on port 8787.
         closed = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}

@@ -116,7 +116,7 @@ def test_every_row_is_scored_by_the_model_of_its_fold(problem):
 
 ALONE = "Only logistic regression learned the labels, and no curves: "
 LINES = {
-    "no xgboost": (as_dask, "xgboost is not installed. Add boosted trees: pip install 'propense[boost]'."),
+    "no xgboost": (as_dask, 'xgboost is not installed. Add boosted trees: pip install "propense[boost]".'),
     "no cluster": (as_dask, "there is no cluster. Start one, distributed.Client(), to add boosted trees."),
     "sparse blocks": (partial(as_dask, storage=sp.csr_array), "the blocks of X are sparse."),
     "sparse": (sp.csr_array, "X is sparse. Pass a dense array, or learners of your own"),

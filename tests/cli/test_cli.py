@@ -139,4 +139,4 @@ def test_without_typer_the_command_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; from propense.cli import main; main()"
     result = run(code=code)
     assert result.returncode == 1
-    assert result.stderr.strip() == "The propense command needs typer and rich: pip install 'propense[cli]'"
+    assert result.stderr.strip() == 'The propense command needs typer and rich: pip install "propense[cli]"'

@@ -299,7 +299,7 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_pat
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     ended = call("serve", "--folder", tmp_path / "w")
     assert ended.returncode == 2
-    assert ended.stderr == "Error: propense serve needs uvicorn. Install it: pip install 'propense[ui]'.\n"
+    assert ended.stderr == 'Error: propense serve needs uvicorn. Install it: pip install "propense[ui]".\n'
     assert not (tmp_path / "w").exists()
 
 

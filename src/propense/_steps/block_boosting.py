@@ -44,7 +44,7 @@ def obstacle(features: da.Array) -> str:
     if sp.issparse(features._meta):
         return "the blocks of X are sparse. Make them dense to add boosted trees"
     if find_spec("xgboost") is None:
-        return "X is a Dask array and xgboost is not installed. Add boosted trees: pip install 'propense[boost]'"
+        return 'X is a Dask array and xgboost is not installed. Add boosted trees: pip install "propense[boost]"'
     if _client() is None:
         return "X is a Dask array and there is no cluster. Start one, distributed.Client(), to add boosted trees"
     return ""
@@ -64,7 +64,7 @@ def _check_workers() -> None:
     if lacking:
         raise MissingExtra(
             f"The Dask worker {lacking[0]} cannot import xgboost. Install it on every worker: pip install "
-            "'propense[boost]'. Or pass learners='linear', which needs no trees."
+            "\"propense[boost]\". Or pass learners='linear', which needs no trees."
         )
 
 

@@ -20,7 +20,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        sys.exit("The propense command needs typer and rich: pip install 'propense[cli]'")
+        sys.exit('The propense command needs typer and rich: pip install "propense[cli]"')
     for stream in (sys.stdout, sys.stderr):
         # A terminal or file with another encoding shows ? for ≤ instead of failing.
         if isinstance(stream, io.TextIOWrapper):

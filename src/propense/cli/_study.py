@@ -329,7 +329,7 @@ def _write_parquet(rows: list[dict[str, Any]], out: Path) -> None:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise MissingExtra("pyarrow is needed to write Parquet. Install it: pip install 'propense[study]'.") from None
+        raise MissingExtra('pyarrow is needed to write Parquet. Install it: pip install "propense[study]".') from None
     with write_atomically(out, InvalidOption) as path:
         names = dict.fromkeys(name for row in rows for name in row)
         parquet.write_table(pyarrow.Table.from_pylist([dict.fromkeys(names) | row for row in rows]), path)

@@ -105,6 +105,6 @@ def _need(package: str) -> Any:
         return __import__(package)
     except ImportError:
         raise MissingExtra(
-            f"Embedding images needs {package}. Install it (pip install 'propense[torch]', and torchvision), or put "
+            f'Embedding images needs {package}. Install it (pip install "propense[torch]", and torchvision), or put '
             "features into the data home as features/NAME.npz."
         ) from None

@@ -46,7 +46,7 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
     -----
     The steps of a pipeline, classifiers inside an estimator (``estimator``, ``propensity_estimator``) and the learners
     of a `PUClassifier`, other than its own logistic regression and the trees of a Dask array, are written by skops:
-    ``pip install 'propense[files]'``. You can save scikit-learn's usual transformers, column selectors and text
+    ``pip install "propense[files]"``. You can save scikit-learn's usual transformers, column selectors and text
     vectorizers; logistic regression, naive Bayes, neural networks, trees, forests and histogram-based boosting; and
     functions of NumPy, SciPy and scikit-learn that only compute. Anything else, such as your own functions and classes,
     is refused by name. Load such a file with the version of scikit-learn that wrote it.

@@ -132,7 +132,7 @@ def _need_skops() -> Any:
     except ImportError:
         raise MissingExtra(
             "skops is needed for a model file with parts of scikit-learn, such as the trees of a PUClassifier. Install "
-            "it: pip install 'propense[files]'. PUClassifier(learners=\"linear\") does not need it."
+            'it: pip install "propense[files]". PUClassifier(learners="linear") does not need it.'
         ) from None
     return skops.io
 

@@ -58,7 +58,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> An
     InvalidOption
         If the model is not linear, was fitted to columns that are not numbers, or X has not as many columns as in fit.
     MissingExtra
-        If skl2onnx is not installed: ``pip install 'propense[onnx]'``.
+        If skl2onnx is not installed: ``pip install "propense[onnx]"``.
 
     Notes
     -----
@@ -79,7 +79,7 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> An
     try:
         import skl2onnx
     except ImportError:
-        raise MissingExtra("to_onnx needs skl2onnx. Install it: pip install 'propense[onnx]'.") from None
+        raise MissingExtra('to_onnx needs skl2onnx. Install it: pip install "propense[onnx]".') from None
     last = model
     while isinstance(last, Pipeline) and last.steps:
         last = last.steps[-1][1]

@@ -14,5 +14,5 @@ def axes_or_new(ax: Any, **size: Any) -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise MissingExtra("Plots need matplotlib. Install it: pip install 'propense[report]'.") from None
+        raise MissingExtra('Plots need matplotlib. Install it: pip install "propense[report]".') from None
     return pyplot.subplots(layout="constrained", **size)[1]

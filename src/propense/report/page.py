@@ -57,7 +57,7 @@ def check_extra() -> None:
         import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise MissingExtra(f"Reports need {error.name}. Install it: pip install 'propense[report]'.") from None
+        raise MissingExtra(f'Reports need {error.name}. Install it: pip install "propense[report]".') from None
 
 
 def render(report: Any) -> Page:

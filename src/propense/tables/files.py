@@ -30,7 +30,7 @@ def need_arrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise MissingExtra("pyarrow is needed to read tables. Install it: pip install 'propense[cli]'.") from None
+        raise MissingExtra('pyarrow is needed to read tables. Install it: pip install "propense[cli]".') from None
     return pyarrow
 
 

@@ -14,4 +14,4 @@ def check_extra() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise MissingExtra(f"propense serve needs {error.name}. Install it: pip install 'propense[ui]'.") from None
+        raise MissingExtra(f'propense serve needs {error.name}. Install it: pip install "propense[ui]".') from None

@@ -147,6 +147,6 @@ def _need_openpyxl() -> Any:
         import openpyxl
     except ImportError:
         raise MissingExtra(
-            "openpyxl is needed to write .xlsx files. Install it: pip install 'propense[excel]'."
+            'openpyxl is needed to write .xlsx files. Install it: pip install "propense[excel]".'
         ) from None
     return openpyxl
