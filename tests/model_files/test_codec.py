@@ -718,7 +718,7 @@ def test_without_skops_the_extra_is_named(problem, tmp_path, monkeypatch, model)
     save(Naive().fit(*problem), tmp_path / "plain.propense")
     monkeypatch.setitem(sys.modules, "skops.io", None)
     for use in (lambda: save(model, tmp_path / "n.propense"), lambda: load(tmp_path / "m.propense")):
-        with pytest.raises(MissingExtra, match=r"pip install 'propense\[files\]'"):
+        with pytest.raises(MissingExtra, match=r'pip install "propense\[files\]"'):
             use()
     assert inspect(tmp_path / "m.propense")["method"] == type(model).__name__.replace("Pipeline", "Naive")
     load(tmp_path / "plain.propense")

@@ -195,7 +195,7 @@ def test_logistic_learners_need_no_skops(numbers, labels, tmp_path, monkeypatch)
     boosted = PUClassifier(learners=[FEW[1]], cv=2, random_state=0).fit(numbers, labels)
     monkeypatch.setitem(sys.modules, "skops.io", None)
     assert_same(model, kept(model, tmp_path), numbers)
-    with pytest.raises(MissingExtra, match=r"pip install 'propense\[files\]'.*learners=\"linear\"") as raised:
+    with pytest.raises(MissingExtra, match=r'pip install "propense\[files\]".*learners="linear"') as raised:
         save(boosted, tmp_path / "m.propense")
     assert "\n" not in str(raised.value)
 
