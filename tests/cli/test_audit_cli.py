@@ -206,6 +206,10 @@ def test_a_new_draw_does_not_erase_verdicts(folder, tmp_path, name):
     assert (status, out) == (2, "")
     assert f"{name} holds 1 verdict, which a new draw would erase. Read it (propense audit read), or write" in err
     assert (tmp_path / name).read_bytes() == before
+    (tmp_path / name).write_bytes(b"\x81\x8d,verdict\n\x81\x00,yes\n")
+    status, _, err = call(*asked)
+    assert status == 2
+    assert f"{name} exists and cannot be read, so that it may hold verdicts. Write the draw to another file." in err
 
 
 def test_a_decimal_sign_that_the_table_does_not_show_is_printed(tmp_path, clinic):

@@ -161,8 +161,8 @@ def read_file(
 
 
 def check_no_verdicts(path: Path) -> None:
-    """Refuse to write over the file of an audit in which somebody has filled in verdicts."""
-    if not path.is_file():
+    """Refuse to write over the file of an audit in which somebody has filled in verdicts, or perhaps has."""
+    if not path.is_file() or not path.stat().st_size:
         return
     try:
         source = TableFile(path, expected=Spelling(sheet=TITLE))
@@ -170,8 +170,10 @@ def check_no_verdicts(path: Path) -> None:
             return
         cells = plain_text(source.read(["verdict"]).column("verdict")).to_pylist()
     except PropenseError:
-        # Another file: whether it may be replaced is for others to say.
-        return
+        # A spreadsheet may have saved it in an encoding that is not recognised.
+        raise InvalidTable(
+            f"{path} exists and cannot be read, so that it may hold verdicts. Write the draw to another file."
+        ) from None
     filled = sum(bool(cell and cell.strip()) for cell in cells)
     if filled:
         verdicts, them = ("1 verdict", "it") if filled == 1 else (f"{filled:,} verdicts", "them")
