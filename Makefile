@@ -3,7 +3,7 @@ PYTHON ?= python3
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := .venv/$(SCRIPTS)
 
-.PHONY: demo test fast fuzz floors standards check format bench docs walk dist clean
+.PHONY: demo test fast test-torch fuzz floors standards check format bench docs walk dist clean
 
 demo: .venv/.cli
 	$(BIN)/propense demo
@@ -14,6 +14,12 @@ test: .venv/.dev
 # While editing: what is not marked slow, in less than a minute on two cores.
 fast: .venv/.dev
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
+
+# The tests on tensors, in an environment of its own: nothing else needs torch. On Linux, the torch of the usual index
+# brings gigabytes of CUDA: TORCH_INDEX may name the index of builds without it, which PyTorch's install page shows.
+# Triton interprets its kernels where there is no device.
+test-torch: .venv-torch/.made
+	.venv-torch/$(SCRIPTS)/pytest -n auto --dist worksteal -m torch
 
 # Damaged tables, workbooks, JSON lines, model files, audits, plans, ledgers and uploads, so many of each. The files of a
 # case that fails stay in FOLDER, and KIND, SEED and NUMBER try that case again.
@@ -87,6 +93,12 @@ dist: .venv/.dev
 	.venv-floors/$(SCRIPTS)/uv pip install --quiet --python .venv-floors --resolution lowest-direct --editable '.[dev]'
 	touch $@
 
+.venv-torch/.made: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-torch
+	.venv-torch/$(SCRIPTS)/python -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch==2.13.0
+	.venv-torch/$(SCRIPTS)/python -m pip install --quiet --editable '.[dev]' 'triton; sys_platform == "linux"'
+	touch $@
+
 .venv-standards/.made: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-standards
 	.venv-standards/$(SCRIPTS)/python -m pip install --quiet --editable '.[standards]'
@@ -100,10 +112,8 @@ dist: .venv/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[cli]'
 	touch $@
 
-# The laws are tested on tensors too. torch of this version comes without CUDA, and Triton interprets its kernels where
-# there is no device.
 .venv/.dev: .venv/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' torch==2.13.0 'triton; sys_platform == "linux"'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ .venv/.cli
 
 # The other packages are installed where they can be without changing what is there; one that cannot is left out.
@@ -120,4 +130,4 @@ dist: .venv/.dev
 	touch $@ .venv/.cli
 
 clean:
-	rm -rf .venv .venv-floors .venv-standards .bench dist build docs/_build docs/_figures docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis fuzz-failures
+	rm -rf .venv .venv-floors .venv-standards .venv-torch .bench dist build docs/_build docs/_figures docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis fuzz-failures

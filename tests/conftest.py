@@ -51,7 +51,9 @@ ROOT = Path(__file__).parents[1]
 BESIDE = ROOT.parent / "shared" / "data"
 
 
-OPTIONAL = ("dask", "distributed", "pyarrow", "torch")
+OPTIONAL = ("dask", "distributed", "pyarrow")
+TORCH = importlib.util.find_spec("torch") is not None
+collect_ignore_glob = [] if TORCH else ["_designs/torch/*", "_inputs/test_torch.py"]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -63,6 +65,23 @@ def pytest_make_collect_report(collector):
         if report.failed and missing and f"No module named '{package}" in str(report.longrepr):
             report.outcome, report.longrepr = "skipped", (str(collector.path), 1, f"needs {package}")
     return report
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests on tensors are marked, by the name of their folder, file or parameter; without torch they are left out."""
+    for item in items:
+        parameters = item.callspec.id.replace("-", " ").split() if hasattr(item, "callspec") else []
+        if "torch" in (*parameters, *item.path.parts) or item.path.stem == "test_torch":
+            item.add_marker("torch")
+    if not TORCH:
+        left_out = {item for item in items if (mark := item.get_closest_marker("torch")) and not mark.kwargs}
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(left_out))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if not TORCH and not hasattr(config, "workerinput"):
+        terminalreporter.write_line("Tests on tensors were left out: torch is not installed. `make test-torch` runs them.")
 
 
 @pytest.fixture
@@ -96,10 +115,9 @@ def slow_where(condition, names):
 
 
 def missing(name):
-    """A mark that skips a kind of storage, if the package that its name begins with is not installed."""
-    package = name.partition(" ")[0]
-    absent = package in ("torch", "dask") and not importlib.util.find_spec(package)
-    return [pytest.mark.skip(reason=f"needs {package}")] * absent
+    """A mark that skips a kind of storage in blocks, if Dask is not installed; see above for tensors."""
+    absent = name.startswith("dask") and not importlib.util.find_spec("dask")
+    return [pytest.mark.skip(reason="needs dask")] * absent
 
 
 def tensor(X, **options):

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from conftest import CLASSES, coarse, fit
+from conftest import CLASSES, coarse, fit, tensor
 from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, Naive, Oracle, PGLin, PUClassifier
 from propense._inputs.sample import Sample
 from propense._steps.known_negatives import best_log_unknown, initial_log_unknown, observed_loss
@@ -20,7 +20,6 @@ from propense.datasets import make_double_logistic
 from propense.errors import InvalidLabels, InvalidOption
 from propense.metrics import get_scorer
 
-torch = pytest.importorskip("torch")
 dask_array = pytest.importorskip("dask.array")
 
 TAKING = {
@@ -144,8 +143,8 @@ def test_weight_two_is_the_row_twice_and_zero_none(taking):
 def test_wherever_the_features_live_the_answer_is_the_same(kind, model):
     X = coarse(DATA.X)
     dense = fit(clone(model), X, DATA.labelled, known_negative=NEGATIVE)
-    send = {"sparse": sp.csr_array, "torch": torch.tensor, "dask": lambda X: dask_array.from_array(X, chunks=(250, -1))}
-    beside = {"torch": torch.tensor, "dask": lambda rows: dask_array.from_array(rows, chunks=250)}.get(kind, np.asarray)
+    send = {"sparse": sp.csr_array, "torch": tensor, "dask": lambda X: dask_array.from_array(X, chunks=(250, -1))}
+    beside = {"torch": tensor, "dask": lambda rows: dask_array.from_array(rows, chunks=250)}.get(kind, np.asarray)
     there = fit(model, send[kind](X), beside(DATA.labelled), known_negative=beside(NEGATIVE))
     np.testing.assert_allclose(there.coef_, dense.coef_, atol=1e-6)
     assert there.prior_ == pytest.approx(dense.prior_, abs=1e-8)

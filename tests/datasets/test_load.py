@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import importlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -302,8 +303,9 @@ def test_pixels_become_standardised_images_of_three_planes(rng):
         read_pixels(CATALOGUE["usps"], np.ones((3, 5)))
 
 
+@pytest.mark.torch
 def test_embedding_runs_a_network_in_batches(rng):
-    torch = pytest.importorskip("torch")
+    torch = importlib.import_module("torch")
     images = rng.normal(size=(600, 3, 8, 8)).astype(np.float32)
     features = embed(images, torch.nn.AdaptiveAvgPool2d(1))
     np.testing.assert_allclose(features, images.mean(axis=(2, 3)), rtol=1e-4, atol=1e-6)

@@ -101,8 +101,14 @@ def name(page):
     return str(page.relative_to(ROOT))
 
 
+def running(page):
+    """The page as a parameter, if it runs something; `make test-torch` runs those that need torch at some place."""
+    needs_torch = [pytest.mark.torch(partly=True)] * ("import torch" in page.read_text())
+    return [pytest.param(page, marks=needs_torch)] * any(block[0] in RUN for block in blocks(page))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [p for p in PAGES if any(b[0] in RUN for b in blocks(p))], ids=name)
+@pytest.mark.parametrize("page", [each for page in PAGES for each in running(page)], ids=name)
 def test_a_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

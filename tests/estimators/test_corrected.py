@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from audited import FACTS
-from conftest import fit
+from conftest import fit, tensor
 from propense import Naive, PUClassifier, intervals, load, save
 from propense._maths.double_logistic import hidden_positive
 from propense._steps.corrected import Audited, correct_rows, correction_slopes
@@ -144,15 +144,14 @@ def test_the_facts_are_said_in_words():
 
 
 @pytest.mark.parametrize("along", ["hidden", "posterior"])
-def test_rows_elsewhere_are_corrected_as_here(problem, along):
-    """Dask arrays and tensors."""
-    da, torch = pytest.importorskip("dask.array"), pytest.importorskip("torch")
+@pytest.mark.parametrize("storage", ["dask", "torch"])
+def test_rows_elsewhere_are_corrected_as_here(problem, along, storage):
     X, s = problem
+    elsewhere = tensor(X) if storage == "torch" else pytest.importorskip("dask.array").from_array(X, chunks=(100, 3))
     corrected = with_audit(PUClassifier(learners="linear", random_state=0).fit(X, s), replace(FACTS, along=along), 0.6)
-    for elsewhere in (da.from_array(X, chunks=(100, 3)), torch.from_numpy(X)):
-        for name in ("predict_hidden", "predict_propensity", "predict_hidden_range"):
-            found = np.asarray(getattr(corrected, name)(elsewhere))
-            np.testing.assert_allclose(found, getattr(corrected, name)(X), rtol=1e-9)
+    for name in ("predict_hidden", "predict_propensity", "predict_hidden_range"):
+        found = np.asarray(getattr(corrected, name)(elsewhere))
+        np.testing.assert_allclose(found, getattr(corrected, name)(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("along", ["hidden", "posterior"])

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from clinic import make_clinic
+from conftest import tensor
 from propense import PUClassifier, intervals, load, save, scar_test
 from propense._inputs.preparation import Preparation
 from propense.datasets import make_double_logistic
@@ -99,8 +100,7 @@ def test_a_pair_of_prepared_numbers_takes_rows_of_any_storage(rng, kind):
 
         found = model.predict_proba(da.from_array(rows, chunks=(100, 3))).compute()
     else:
-        torch = pytest.importorskip("torch")
-        found = model.predict_proba(torch.from_numpy(rows)).numpy()
+        found = model.predict_proba(tensor(rows)).numpy()
     np.testing.assert_allclose(found, model.predict_proba(rows), rtol=1e-12)
 
 
@@ -172,7 +172,7 @@ def test_a_preparation_that_does_not_fit_is_refused(clinic):
 def test_missing_cells_are_refused_where_nothing_was_learned_to_fill_them(rng, learners, kind):
     X = rng.normal(size=(300, 3))
     s = (X[:, 0] > 0) & (rng.random(300) < 0.5)
-    stored = sp.csr_array(X) if kind == "sparse" else pytest.importorskip("torch").from_numpy(X)
+    stored = sp.csr_array(X) if kind == "sparse" else tensor(X)
     model = PUClassifier(learners=learners, prior=0.6, random_state=0).fit(stored, s)
     rows = X[:4].copy()
     assert np.isfinite(model.predict_proba(rows)).all()

@@ -1,5 +1,7 @@
 """The test of labelling at random: its arithmetic, its repeatability, and that it tells what it should."""
 
+import importlib
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -232,7 +234,8 @@ def test_errors_name_what_is_wrong(small, change, error, words):
         scar_test(asked.pop("X"), asked.pop("y"), **asked)
 
 
+@pytest.mark.torch
 def test_tensors_are_sent_elsewhere():
-    torch = pytest.importorskip("torch")
+    torch = importlib.import_module("torch")
     with pytest.raises(InvalidFeatures, match="pass them as an array"):
         scar_test(torch.zeros((4, 1)), [0, 1, 0, 1])

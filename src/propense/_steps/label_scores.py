@@ -18,7 +18,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.utils.parallel import Parallel, delayed
 
 from propense._designs import Design, Predictor, as_design, column_scales
-from propense._designs.threads import map_in_threads, one_blas_thread, one_openmp_thread
+from propense._designs.threads import alone, fits_at_once, map_in_threads, one_thread
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
@@ -86,20 +86,12 @@ class LabelScore:
         return sum(parts[1:], parts[0]) + self.constant
 
     def _members(self, plain: Design, prepared: Design) -> list[Rows]:
-        """The log-odds of each member.
-
-        Trees of many rows run in threads of ours, one for each model: boosting by OpenMP waits for all of its threads
-        after every tree, which takes many times as long where a core is busy.
-        """
+        """The log-odds of each member; trees of many rows run side by side, one thread for each model."""
         trees = [place for place, member in enumerate(self.members) if _is_trees(member)]
-        found: dict[int, Rows] = {}
-        if trees and plain.shape[0] >= _THREADED_ROWS:
-            models = [each for place in trees for each in self.members[place].predictors]
-            with one_blas_thread() as workers:
-                each = iter(map_in_threads(partial(_alone, plain), models, workers))
-            for place in trees:
-                count = len(self.members[place].predictors)
-                found[place] = sum(islice(each, count)) / count
+        models = [each for place in trees for each in self.members[place].predictors]
+        workers = fits_at_once(None) if plain.shape[0] >= _THREADED_ROWS else 1
+        each = iter(map_in_threads(partial(_predict_alone, plain), models, workers))
+        found = {place: _mean_of(each, len(self.members[place].predictors)) for place in trees}
         return [
             found[place] if place in found else member.log_odds(plain, prepared)
             for place, member in enumerate(self.members)
@@ -139,9 +131,13 @@ def _is_trees(member: Member) -> bool:
     )
 
 
-def _alone(design: Design, predictor: Predictor) -> Rows:
-    with one_openmp_thread():
+def _predict_alone(design: Design, predictor: Predictor) -> Rows:
+    with one_thread():
         return predictor.log_odds(design)
+
+
+def _mean_of(rows: Iterator[Rows], count: int) -> Rows:
+    return sum(islice(rows, count)) / count
 
 
 def fit_label_score(
@@ -230,8 +226,9 @@ def _fit_members(
         if learner.booster is None
         for mask in held[len(finished[learner.name]) :]
     ]
-    fitted = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(_fit_one)(learner, sample, plain if learner.plain else prepared, mask) for learner, mask in jobs
+    fitted = Parallel(n_jobs=fits_at_once(n_jobs), prefer="threads", return_as="generator")(
+        delayed(alone)(partial(_fit_one, learner, sample, plain if learner.plain else prepared), mask)
+        for learner, mask in jobs
     )
     members: list[Member] = []
     for learner in learners:
@@ -358,7 +355,7 @@ def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any
         return design.hold(log_odds_out_of_fold(member.predictors, design, held))
     out = np.empty(design.shape[0])
     for predictor, mask in zip(member.predictors, held, strict=True):
-        out[mask] = predictor.log_odds(design.take(mask))
+        out[mask] = _predict_alone(design.take(mask), predictor)
     if np.isnan(out).any():
         raise InvalidOption(f"PUClassifier(learners=…): predict_proba of {member.name} gives NaN. Leave it out.")
     return out
