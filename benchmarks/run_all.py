@@ -32,6 +32,7 @@ COMMANDS = {
     "import_time": "import_time.py",
     "record_cost": "record_cost.py",
     "first_choice": "first_choice.py",
+    "busy": "busy.py",
     "reasons": "reasons.py",
     "score_file": "score_file.py",
     "wide_sparse": "wide_sparse.py",

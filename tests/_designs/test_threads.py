@@ -1,12 +1,13 @@
 import threading
-import time
 
 import numpy as np
 import pytest
+from joblib import parallel_config
+from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from propense import Naive, PUClassifier
-from propense._designs.threads import map_in_threads, one_blas_thread, one_openmp_thread, one_thread, slices
+from propense._designs.threads import fits_at_once, map_in_threads, one_blas_thread, one_thread, slices
 
 pytestmark = pytest.mark.usefixtures("two_blas_threads")
 
@@ -64,11 +65,16 @@ def test_alone_is_alone_in_this_thread_only():
 
 
 def test_results_come_in_the_order_of_the_items():
-    def slow_first(item):
-        time.sleep(0.05 if item == 0 else 0.0)
+    last = threading.Event()
+
+    def first_ends_last(item):
+        if item == 0:
+            assert last.wait(60)
+        if item == 3:
+            last.set()
         return item, threading.get_ident()
 
-    results = map_in_threads(slow_first, range(4), 2)
+    results = map_in_threads(first_ends_last, range(4), 2)
     assert [item for item, _ in results] == [0, 1, 2, 3]
     assert len({thread for _, thread in results}) == 2
 
@@ -111,11 +117,40 @@ def test_a_small_fit_does_not_depend_on_the_number_of_threads(rng):
     np.testing.assert_array_equal(coefs[0], coefs[1])
 
 
-def test_openmp_is_held_in_the_thread_that_asks_and_in_no_other():
-    def threads():
-        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"}
+def openmp_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"}
 
+
+def test_openmp_is_held_to_one_thread_and_let_go_again():
     with threadpool_limits(2, user_api="openmp"):
-        with one_openmp_thread():
-            assert threads() <= {1}
-        assert threads() <= {2}
+        with one_thread():
+            assert openmp_threads() == {1}
+        assert openmp_threads() == {2}
+
+
+def test_as_many_fits_run_at_once_as_openmp_may_use_threads_or_as_the_user_asks_for(monkeypatch):
+    monkeypatch.setattr("propense._designs.threads.cpu_count", lambda: 4)
+    for allowed, expected in ((1, 1), (3, 3), (16, 4)):
+        with threadpool_limits(allowed, user_api="openmp"):
+            assert fits_at_once(None) == expected
+            assert fits_at_once(2) == 2
+    with threadpool_limits(1, user_api="openmp"), parallel_config("threading", n_jobs=3):
+        assert fits_at_once(None) == 3
+
+
+def test_the_forests_and_boosting_of_a_fit_have_one_thread_each_and_the_users_limits_are_restored(rng, monkeypatch):
+    seen, fit = [], HistGradientBoostingClassifier.fit
+
+    def watched(self, X, y, **rows):
+        seen.append((threading.get_ident(), openmp_threads(), set(blas_threads())))
+        return fit(self, X, y, **rows)
+
+    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", watched)
+    X, before = rng.standard_normal((300, 3)), blas_threads()
+    s = (X[:, 0] > 0) & (rng.random(300) < 0.5)
+    with threadpool_limits(2, user_api="openmp"):
+        PUClassifier(cv=2, random_state=0).fit(X, s)
+        assert openmp_threads() == {2}
+    assert {(*openmp, *blas) for _, openmp, blas in seen} == {(1, 1)}
+    assert threading.get_ident() not in {thread for thread, _, _ in seen}
+    assert blas_threads() == before

@@ -113,7 +113,9 @@ class PUClassifier(BasePUClassifier):
     max_iter : int, default=1000
         The largest number of steps in each search.
     n_jobs : int, default=None
-        How many fits of learners run at the same time; −1 means as many as there are processors.
+        How many fits of learners run at the same time, in one thread each; −1 means as many as there are processors.
+        None means as many as OpenMP may use threads, which is the number of processors unless ``OMP_NUM_THREADS`` or
+        threadpoolctl limits it, or as many as joblib's ``parallel_config`` asks for.
     random_state : int, RandomState instance or None, default=None
         Splits the rows into folds and seeds the trees; with ``learners="linear"`` it splits the rows into halves for
         ``diagnosis_.stability``.
