@@ -1,7 +1,7 @@
-"""How much longer does `propense fit` take where other programs keep every core busy?
+"""How much longer `propense fit` takes where other programs keep every core busy.
 
-The command is run on tables of several sizes, in turn on an otherwise idle machine and next to one endless loop per core.
-Printed are the seconds of the fastest turn of each and their ratio; 2 would be a fair share of the cores.
+The command is run on tables of several sizes, in turn on an otherwise idle machine and next to one endless loop per
+core. Printed are the seconds of the fastest turn of each and their ratio; 2 would be a fair share of the cores.
 
 Run as ``python benchmarks/busy.py [--turns 2]``.
 """
@@ -38,14 +38,15 @@ def busy(loops: int) -> Iterator[None]:
 
 def seconds(table: Path, model: Path) -> float:
     """The wall time of one fit, with the threads that a user would get."""
-    command = [sys.executable, "-m", "propense", "fit", table, "--label", "label", "--no-scar-test", "--model", model]
+    command = [sys.executable, "-m", "propense", "fit", str(table), "--label", "label", "--no-scar-test"]
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     begin = time.perf_counter()
-    subprocess.run(command, env=environment, check=True, capture_output=True)
+    subprocess.run([*command, "--model", str(model)], env=environment, check=True, capture_output=True)
     return time.perf_counter() - begin
 
 
 def main() -> None:
+    """Measure every size and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=2)
     turns = parser.parse_args().turns
