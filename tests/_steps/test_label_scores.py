@@ -2,7 +2,6 @@
 
 import math
 import threading
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -484,17 +483,17 @@ def test_threads_change_no_digit_of_a_score(problem, monkeypatch):
     assert any(member.plain for member in found.members)
     rows = np.tile(X, (5, 1)) * np.linspace(0.1, 2.0, 1200)[:, np.newaxis]
     inside, ran = threading.get_ident(), []
-    monkeypatch.setattr(label_scores, "one_blas_thread", lambda: nullcontext(3))
-    alone = label_scores._alone
+    monkeypatch.setattr(label_scores, "fits_at_once", lambda n_jobs: 3)
+    alone = label_scores._predict_alone
 
     def watched(design, predictor):
         ran.append(threading.get_ident())
         return alone(design, predictor)
 
-    monkeypatch.setattr(label_scores, "_alone", watched)
+    monkeypatch.setattr(label_scores, "_predict_alone", watched)
     threaded = found.of(as_design(rows))
-    assert inside not in ran
     assert len(ran) == 8
+    assert inside not in ran
     monkeypatch.setattr(label_scores, "_THREADED_ROWS", 10**6)
     assert threaded.tobytes() == found.of(as_design(rows)).tobytes()
-    assert len(ran) == 8
+    assert ran[8:] == [inside] * 8
