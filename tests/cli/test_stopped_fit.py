@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import nullcontext
 
 import numpy as np
@@ -22,17 +21,37 @@ from propense.errors import ModelFileError
 pytest.importorskip("distributed")
 stops = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 
+# The real command, which says that it has kept the third part of its fit and does not go on. It sleeps in short turns:
+# a signal that the system hands to another thread is seen when the main thread is back in Python.
+STOPS = """
+import time
+from contextlib import nullcontext
+from propense import _checkpoints, _cluster
+{threads}
+keep, kept = _checkpoints.Checkpoint.keep, []
+def keep_and_wait(*part):
+    keep(*part)
+    kept.append(part)
+    if len(kept) == 3:
+        print("kept", flush=True)
+        while True:
+            time.sleep(0.1)
+_checkpoints.Checkpoint.keep = keep_and_wait
+from propense.cli import main
+main()
+"""
+
 
 @pytest.fixture
 def in_pieces(tmp_path):
     """A folder of three Parquet files."""
-    data = make_double_logistic(1500, n_features=4, random_state=0)
+    data = make_double_logistic(600, n_features=4, random_state=0)
     columns = {f"x{number}": column for number, column in enumerate(data.X.T)}
     table = pa.table({**columns, "label": data.labelled.astype(int)})
     folder = tmp_path / "rows"
     folder.mkdir()
     for number in range(3):
-        parquet.write_table(table.slice(500 * number, 500), folder / f"{number}.parquet")
+        parquet.write_table(table.slice(200 * number, 200), folder / f"{number}.parquet")
     return folder
 
 
@@ -41,41 +60,47 @@ def arguments(folder, model, *more):
     return [*map(str, [*fit, "--model", model, *more])]
 
 
+@pytest.fixture
+def threads(monkeypatch):
+    """As good as workers of a cluster, and there at once."""
+    monkeypatch.setattr("propense._cluster.on_dask", lambda address: nullcontext())
+
+
 def run(*given):
-    done = subprocess.run([sys.executable, "-m", "propense", *given], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done
+    status, _, err = call(*given)
+    assert status == 0, err
+    return err
 
 
-def stop(given, checkpoint, number):
-    """Start a fit and send it a signal as soon as it has a checkpoint; what it said on standard error."""
+def stop(given, number, threads="_cluster.on_dask = lambda address: nullcontext()"):
+    """Start a fit and send it a signal once it has kept some parts; what it said on standard error."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "propense", *given], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", STOPS.format(threads=threads), *given],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    try:
-        give_up = time.monotonic() + 90
-        while not checkpoint.exists():
-            assert process.poll() is None, process.stderr.read()
-            assert time.monotonic() < give_up
-            time.sleep(0.01)
-        process.send_signal(number)
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    with process:
+        try:
+            said = process.stdout.readline()
+            process.send_signal(number)
+            _, err = process.communicate(timeout=600)
+        finally:
+            process.kill()
+    assert said == "kept\n", err
     assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
     return err
 
 
 @stops
 @pytest.mark.slow
-def test_a_killed_fit_goes_on_and_ends_as_one_without_a_stop(in_pieces, tmp_path):
+def test_a_killed_fit_goes_on_and_ends_as_one_without_a_stop(in_pieces, tmp_path, threads):
     model, checkpoint = tmp_path / "m.propense", tmp_path / "m.propense.checkpoint"
     run(*arguments(in_pieces, tmp_path / "whole.propense"))
-    stop(arguments(in_pieces, model), checkpoint, signal.SIGKILL)
+    stop(arguments(in_pieces, model), signal.SIGKILL)
     assert checkpoint.exists()
     assert not model.exists()
-    done = run(*arguments(in_pieces, model))
-    assert f"Going on from {checkpoint}: " in done.stderr
+    assert f"Going on from {checkpoint}: " in run(*arguments(in_pieces, model))
     assert not checkpoint.exists()
     one, other = (propense.load(file).estimator for file in (model, tmp_path / "whole.propense"))
     np.testing.assert_array_equal(one.coef_, other.coef_)
@@ -84,10 +109,10 @@ def test_a_killed_fit_goes_on_and_ends_as_one_without_a_stop(in_pieces, tmp_path
 
 @stops
 @pytest.mark.slow
-def test_an_interrupted_fit_says_how_to_go_on_and_may_start_afresh(in_pieces, tmp_path):
+def test_an_interrupted_fit_says_how_to_go_on_and_may_start_afresh(in_pieces, tmp_path, threads):
     model, checkpoint = tmp_path / "m.propense", tmp_path / "kept"
     given = arguments(in_pieces, model, "--checkpoint", checkpoint)
-    err = stop(given, checkpoint, signal.SIGINT)
+    err = stop(given, signal.SIGINT, threads="")
     assert f"The finished parts of the fit are kept in {checkpoint}. The same command goes on from there." in err
     # Workers are processes of Dask, and may log that they have lost the scheduler.
     assert "KeyboardInterrupt" not in err
@@ -95,20 +120,17 @@ def test_an_interrupted_fit_says_how_to_go_on_and_may_start_afresh(in_pieces, tm
     refused = call(*given, "--set", "ridge=3")
     assert refused.returncode == 2
     assert "belongs to another fit: ridge was" in refused.stderr
-    done = run(*given, "--fresh")
-    assert "Going on" not in done.stderr
+    assert "Going on" not in run(*given, "--fresh")
     assert not checkpoint.exists()
 
 
 @pytest.mark.slow
-def test_a_fit_is_kept_until_its_model_is_written(in_pieces, tmp_path, monkeypatch):
+def test_a_fit_is_kept_until_its_model_is_written(in_pieces, tmp_path, monkeypatch, threads):
     model, checkpoint = tmp_path / "m.propense", tmp_path / "m.propense.checkpoint"
 
     def full(*arguments, **options):
         raise ModelFileError("there is no space left")
 
-    # Threads are as good as workers here, and are there at once.
-    monkeypatch.setattr("propense._cluster.on_dask", lambda address: nullcontext())
     with monkeypatch.context() as disk:
         disk.setattr("propense.model_files.save", full)
         status, _, err = call(*arguments(in_pieces, model))
