@@ -102,7 +102,10 @@ class ExcelWriter:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, float):
-            return value if math.isfinite(value) else None if math.isnan(value) else str(value)
+            # As Excel writes it: openpyxl's sixteen digits are another number, beyond the largest even infinite.
+            if math.isfinite(value):
+                return self._as_is(f"{value:.17g}", "n")
+            return None if math.isnan(value) else str(value)
         if isinstance(value, int) and abs(value) < _LARGEST:
             return value
         if isinstance(value, dt.date) and value.year >= 1900 and getattr(value, "tzinfo", None) is None:
@@ -118,13 +121,15 @@ class ExcelWriter:
                 f"{self._path.name}, column {name[:40]!r}, row {row - 1}: a cell of a sheet holds {_SIGNS:,} "
                 f"characters, and this text has {len(text):,}. Leave out the column, or write a .csv file."
             )
-        if text[0] not in "=#":
-            return text
+        # As text, whatever it looks like: = would begin a formula, and #N/A would be an error.
+        return self._as_is(text, "s") if text[0] in "=#" else text
+
+    def _as_is(self, text: str, kind: str) -> Any:
+        """A cell with this very text, of openpyxl's kind "n", a number, or "s", a text."""
         from openpyxl.cell import WriteOnlyCell
 
-        # As text, whatever it looks like: = would begin a formula, and #N/A would be an error.
         cell = WriteOnlyCell(self._sheet, value=None)
-        cell._value, cell.data_type = text, "s"
+        cell._value, cell.data_type = text, kind
         return cell
 
 
