@@ -25,9 +25,9 @@ METHODS = {
     "JERM with drawn spies": JERM(spy_sample=20, random_state=0),
     "JERM by Newton": JERM(solver="newton", ridge=0.1, variant="paper"),
     "TM": TM(max_iter=6),
-    "SAREM": SAREM(max_iter=60),
-    "SAREM as published": SAREM(variant="published", max_iter=30),
-    "LBE": LBE(max_iter=40),
+    "SAREM": SAREM(max_iter=10),
+    "SAREM as published": SAREM(variant="published", max_iter=10),
+    "LBE": LBE(max_iter=10),
     "LBE as published": LBE(variant="published", max_iter=6, random_state=0),
     "JointMLE": JointMLE(n_starts=3, random_state=0),
     "PUClassifier": PUClassifier(learners="linear", random_state=0),
@@ -77,8 +77,11 @@ def assert_same(one, other, X):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("spread", [np.asarray, as_dask], ids=["NumPy", "Dask"])
+@pytest.mark.usefixtures("few_trees")
+@pytest.mark.parametrize(
+    ("name", "spread"),
+    [*((name, np.asarray) for name in METHODS), ("JERM with drawn spies", as_dask), ("PUClassifier", as_dask)],
+)
 def test_a_fit_stopped_after_every_part_ends_as_one_without_stops(name, spread, data, tmp_path, stop_at_each_part):
     method, X, file = METHODS[name], spread(data.X), tmp_path / "fit.checkpoint"
     whole = clone(method).fit(X, data.labelled)
@@ -219,6 +222,7 @@ def test_data_in_small_units_are_recognised_as_others(data, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_trees")
 def test_a_stopped_fit_goes_on_with_missing_numbers(data, tmp_path, stop_at_each_part):
     file, X, other = tmp_path / "fit.checkpoint", data.X.copy(), data.X + 1.0
     X[::7, 1] = other[::7, 1] = np.nan
