@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import importlib
 import importlib.util
+import logging
 import tempfile
 from dataclasses import dataclass
 from functools import partial
@@ -241,6 +242,24 @@ def few_simulations():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("propense.tables.scar.scar_test", partial(scar_test, n_simulations=19))
         yield
+
+
+@pytest.fixture(scope="session")
+def workers():
+    """A cluster of two workers of Dask, started once for all tests that ask for it; one ends as many times as need be.
+
+    Tests compute on it by a client of their own: while a client is there, everything does.
+    """
+    distributed = pytest.importorskip("distributed")
+    dask = importlib.import_module("dask")
+    quiet = {"silence_logs": logging.CRITICAL, "dashboard_address": "127.0.0.1:0", "worker_dashboard_address": None}
+    with (
+        dask.config.set({"distributed.comm.retry.count": 3, "distributed.scheduler.allowed-failures": 10}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, scheduler_kwargs={"dashboard": False}, **quiet
+        ) as cluster,
+    ):
+        yield cluster
 
 
 @pytest.fixture(scope="session")
