@@ -60,7 +60,7 @@ def ends(rows, **given):
     return averages(rows, *band(rows, asked), asked.clearest)
 
 
-WORLDS = [(kind, base, level) for kind in KINDS for base in (-2, 0, 1) for level in (0.25, 0.6)]
+WORLDS = [(kind, base, level) for kind in KINDS for base, level in ((-2, 0.25), (1, 0.6))]
 
 
 @pytest.mark.parametrize(("kind", "base", "level"), WORLDS)
@@ -79,14 +79,11 @@ def test_the_truth_is_within_the_range_wherever_the_assumption_holds(kind, base,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "base", "level"), WORLDS[::3])
-@pytest.mark.parametrize("fitted", [False, True])
-def test_the_truth_is_within_the_limits_of_a_sample(kind, base, level, fitted):
-    """With 5 000 labels, and s(x) known or fitted by a logistic regression, which is too simple for these worlds."""
-    X, y, e, labelled = make_world(kind, base, level, seed=2)
-    chance = y * e
-    if fitted:
-        chance = cross_val_predict(LogisticRegression(), X, labelled, cv=5, method="predict_proba")[:, 1]
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_truth_is_within_the_limits_of_a_sample(kind):
+    """With s(x) fitted by a logistic regression, which is too simple for these worlds."""
+    X, y, e, labelled = make_world(kind, 0, 0.6, seed=2, n=2000)
+    chance = cross_val_predict(LogisticRegression(), X, labelled, cv=5, method="predict_proba")[:, 1]
     rows = rows_of(labelled, chance, y, e)
     for name, given in true_assumptions(kind, y, e, rows.top).items():
         found = find_bounds(rows, read_assumptions(**given), 0.5)
@@ -95,15 +92,13 @@ def test_the_truth_is_within_the_limits_of_a_sample(kind, base, level, fitted):
         assert found.prior_limits[0] <= found.prior[0] <= found.prior[1] <= found.prior_limits[1], name
 
 
-@pytest.mark.slow
-def test_limits_hold_as_often_as_promised_where_the_range_is_a_point():
-    held = 0
-    for seed in range(100):
-        _, y, e, labelled = make_world("constant", -1, 0.4, seed=seed, n=1000)
-        found = find_bounds(rows_of(labelled, y * e, y, e), read_assumptions(propensity=(0.4, 0.4)), 0.5)
-        assert np.ptp(found.prior) < 0.03
-        held += found.prior_limits[0] <= y.mean() <= found.prior_limits[1]
-    assert 90 <= held <= 99
+def test_limits_are_those_of_a_share_where_the_range_is_a_point():
+    _, y, e, labelled = make_world("constant", -1, 0.4, seed=0, n=1000)
+    found = find_bounds(rows_of(labelled, y * e, y, e), read_assumptions(propensity=(0.4, 0.4)), 0.5)
+    assert np.ptp(found.prior) < 0.03
+    assert found.prior_limits[0] <= y.mean() <= found.prior_limits[1]
+    width = 2 * 1.96 * labelled.std() / np.sqrt(1000) / 0.4
+    assert np.ptp(found.prior_limits) == pytest.approx(width, rel=0.1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -341,11 +336,11 @@ class TestContradictions:
     def test_chance_is_rarely_called_a_contradiction(self):
         """All rows are positive, and exactly as many as allowed are labelled: the hardest case."""
         alarms, rng = 0, np.random.default_rng(0)
-        for _ in range(400):
+        for _ in range(50):
             score = rng.uniform(size=600)
             rows = rows_of(rng.random(600) < 0.3, np.full(600, 0.3) + 0.001 * score, score, np.full(600, 0.3))
             alarms += violation(rows, Assumptions(propensity=(0.0, 0.3))) is not None
-        assert alarms <= 3
+        assert alarms == 0
 
 
 def test_the_rows_of_fit_are_judged_by_models_that_have_not_seen_them():

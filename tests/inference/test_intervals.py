@@ -49,7 +49,7 @@ def assert_same(one, other, rtol=1e-7):
 
 
 def test_the_answer_does_not_depend_on_who_computes_it(data, model):
-    asked = {"at": data.X[:3], "n_resamples": 12, "random_state": 5}
+    asked = {"at": data.X[:3], "n_resamples": 3, "random_state": 5}
     alone = intervals(model, data.X, data.labelled, **asked)
     assert_same(alone, intervals(model, data.X, data.labelled, n_jobs=2, **asked))
     other = intervals(model, data.X, data.labelled, **(asked | {"random_state": 6}))
@@ -85,15 +85,14 @@ def test_a_weight_of_two_is_the_row_twice(how, data, rng):
 )
 def test_refits_begun_at_the_answer_end_where_others_do(estimator, data, rng):
     fitted = clone(estimator).fit(data.X, data.labelled)
-    for _ in range(3):
-        counts = rng.multinomial(len(data.X), np.full(len(data.X), 1 / len(data.X)))
-        cold, warm = clone(fitted), clone(fitted)
-        assert warm._begin is None
-        warm._begin = fitted._posterior, fitted._propensity
-        cold.fit(data.X, data.labelled, counts)
-        warm.fit(data.X, data.labelled, counts)
-        np.testing.assert_allclose(warm.predict_proba(data.X), cold.predict_proba(data.X), atol=1e-4)
-        np.testing.assert_allclose(warm.predict_propensity(data.X), cold.predict_propensity(data.X), atol=1e-4)
+    counts = rng.multinomial(len(data.X), np.full(len(data.X), 1 / len(data.X)))
+    cold, warm = clone(fitted), clone(fitted)
+    assert warm._begin is None
+    warm._begin = fitted._posterior, fitted._propensity
+    cold.fit(data.X, data.labelled, counts)
+    warm.fit(data.X, data.labelled, counts)
+    np.testing.assert_allclose(warm.predict_proba(data.X), cold.predict_proba(data.X), atol=1e-4)
+    np.testing.assert_allclose(warm.predict_propensity(data.X), cold.predict_propensity(data.X), atol=1e-4)
 
 
 def test_refits_keep_the_names_of_the_factors(data):
@@ -377,8 +376,8 @@ def test_where_the_rows_lie_does_not_matter(store, how, data):
 def test_label_scores_are_refitted_fold_by_fold(data):
     X, s, weights = data.X[:250], data.labelled[:250], np.arange(250) % 3
     model = PUClassifier(learners=[GaussianNB()], random_state=0).fit(X, s, weights)
-    found = intervals(model, X, s, sample_weight=weights, n_resamples=10, random_state=0, at=X[:2])
-    again = intervals(model, X, s, sample_weight=weights, n_resamples=10, random_state=0, at=X[:2], n_jobs=2)
+    found = intervals(model, X, s, sample_weight=weights, n_resamples=4, random_state=0, at=X[:2])
+    again = intervals(model, X, s, sample_weight=weights, n_resamples=4, random_state=0, at=X[:2], n_jobs=2)
     assert_same(found, again, rtol=0)
     assert found.prior.estimate == model.prior_
     assert found.prior.low < found.prior.estimate < found.prior.high
