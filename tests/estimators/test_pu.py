@@ -101,7 +101,7 @@ def test_it_holds_in_both_worlds(name):
     """The bar: within .015 of the better of JERM and EM, which win in one world each."""
     scores = {"pu": [], "jerm": [], "em": []}
     for seed in range(3):
-        data, fresh = world(name, 2000, seed), world(name, 20_000, 100 + seed)
+        data, fresh = world(name, 2000, seed), world(name, 5000, 100 + seed)
         for key, model in (("pu", linear(random_state=0)), ("jerm", JERM()), ("em", SAREM())):
             model.fit(data.X, data.labelled)
             scores[key].append(balanced_accuracy_score(fresh.positive, model.predict(fresh.X)))
@@ -181,9 +181,9 @@ def known_negatives(data, count):
     return negative
 
 
-@pytest.mark.parametrize("count", [1, 5, 100])
+@pytest.mark.parametrize("count", [1, 100])
 def test_known_negatives_do_no_harm(count):
-    data, fresh = world("class score"), world("class score", 20_000, 1)
+    data, fresh = world("class score"), world("class score", 5000, 1)
     scores = [
         balanced_accuracy_score(
             fresh.positive, linear(random_state=0).fit(data.X, data.labelled, **known).predict(fresh.X)
@@ -216,8 +216,9 @@ def test_constant_columns_have_no_direction():
     assert linear(random_state=0).fit(np.full((97, 3), 3.3), s).diagnosis_.alignment == 0.0
 
 
-@pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("negatives", [False, True])
+@pytest.mark.parametrize(
+    ("name", "negatives"), [("own features", False), ("class score", True), ("constant", True), ("falling", False)]
+)
 def test_the_search_for_many_rows_finds_the_same_answer(monkeypatch, name, negatives):
     found = world(name, 1500)
     known = ~found.positive & (np.arange(1500) % 5 == 0) if negatives else None

@@ -24,7 +24,7 @@ METHODS = {
     "JERM": JERM(),
     "JERM with drawn spies": JERM(spy_sample=20, random_state=0),
     "JERM by Newton": JERM(solver="newton", ridge=0.1, variant="paper"),
-    "TM": TM(max_iter=6),
+    "TM": TM(max_iter=4),
     "SAREM": SAREM(max_iter=10),
     "SAREM as published": SAREM(variant="published", max_iter=10),
     "LBE": LBE(max_iter=10),
@@ -80,7 +80,10 @@ def assert_same(one, other, X):
 @pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize(
     ("name", "spread"),
-    [*((name, np.asarray) for name in METHODS), ("JERM with drawn spies", as_dask), ("PUClassifier", as_dask)],
+    [
+        *((name, np.asarray) for name in METHODS),
+        *((name, as_dask) for name in ("JERM with drawn spies", "TM", "PUClassifier")),
+    ],
 )
 def test_a_fit_stopped_after_every_part_ends_as_one_without_stops(name, spread, data, tmp_path, stop_at_each_part):
     method, X, file = METHODS[name], spread(data.X), tmp_path / "fit.checkpoint"
