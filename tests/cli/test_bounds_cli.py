@@ -92,7 +92,7 @@ def test_rows_of_the_fit_are_judged_by_models_that_have_not_seen_them(tmp_path):
     """Trees know the labels of these rows: the rows above a limit would be the labelled ones."""
     table = make_clinic(800)[0]
     csv.write_csv(table, tmp_path / "t.csv")
-    asked = "--label", "reported", "--id", "patient", "--no-scar-test"
+    asked = "--label", "reported", "--id", "patient", "--no-scar-test", "--set", "cv=2"
     assert call("fit", "t.csv", *asked, *MODEL, cwd=tmp_path).returncode == 0
     model, read = load(tmp_path / "m.propense"), TableFile(tmp_path / "t.csv").read()
     found = bound_table(model, read, propensity=0.3)

