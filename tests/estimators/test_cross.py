@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, c
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propense import SAREM, Naive, SeveralSources, cross_val_hidden
+from propense import JERM, Naive, SeveralSources, cross_val_hidden
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidLabels
 
@@ -29,23 +29,23 @@ def by_hand(make, y, folds=FOLDS, **options):
     [(S, None), (np.where(S, "positive", "unlabelled"), None), (np.where(S, "churn", "stay"), "churn")],
 )
 def test_rows_are_scored_by_fits_to_the_other_folds(written, positive):
-    found = cross_val_hidden(SAREM(positive_label=positive), X, written)
-    np.testing.assert_allclose(found, by_hand(SAREM, S), rtol=1e-9)
+    found = cross_val_hidden(JERM(positive_label=positive), X, written)
+    np.testing.assert_allclose(found, by_hand(JERM, S), rtol=1e-9)
 
 
 @pytest.mark.slow
 def test_missing_labels_groups_weights_and_pipelines():
     gaps = np.where(S, 1.0, np.nan)
-    np.testing.assert_allclose(cross_val_hidden(SAREM(), X, gaps), by_hand(SAREM, gaps), rtol=1e-9)
+    np.testing.assert_allclose(cross_val_hidden(JERM(), X, gaps), by_hand(JERM, gaps), rtol=1e-9)
     weights = 1.0 + np.arange(300) % 2
-    weighted = cross_val_hidden(SAREM(), X, S, params={"sample_weight": weights})
-    np.testing.assert_allclose(weighted, by_hand(SAREM, S, sample_weight=weights), rtol=1e-9)
+    weighted = cross_val_hidden(JERM(), X, S, params={"sample_weight": weights})
+    np.testing.assert_allclose(weighted, by_hand(JERM, S, sample_weight=weights), rtol=1e-9)
     groups = np.arange(300) // 10
     folds = list(GroupKFold(3).split(X, S, groups))
-    found = cross_val_hidden(SAREM(), X, S, cv=GroupKFold(3), groups=groups)
-    np.testing.assert_allclose(found, by_hand(SAREM, S, folds), rtol=1e-9)
+    found = cross_val_hidden(JERM(), X, S, cv=GroupKFold(3), groups=groups)
+    np.testing.assert_allclose(found, by_hand(JERM, S, folds), rtol=1e-9)
     frame = pd.DataFrame(X).add_prefix("x")
-    search = GridSearchCV(make_pipeline(StandardScaler(), SAREM()), {"sarem__ridge": [1.0]}, cv=2)
+    search = GridSearchCV(make_pipeline(StandardScaler(), JERM()), {"jerm__ridge": [1.0]}, cv=2)
     assert cross_val_hidden(search, frame, S.tolist(), cv=2).shape == (300,)
 
 
@@ -63,4 +63,4 @@ def test_words_that_say_nothing_are_refused_before_any_fit():
 def test_scikit_learn_itself_cannot():
     """The reason for this function: if scikit-learn takes the method one day, it is not needed."""
     with pytest.raises(ValueError, match="Got 'predict_hidden' instead"):
-        cross_val_predict(SAREM(), X, S, method="predict_hidden")
+        cross_val_predict(JERM(), X, S, method="predict_hidden")

@@ -118,6 +118,8 @@ def test_balanced_decision_cuts_at_the_prior(method, problem):
     model = fit(in_few_rounds(method, 3).set_params(decision="balanced"), X, s)
     y = model.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(model.predict(X), (y > model.prior_).astype(int))
+    np.testing.assert_array_equal(model.decision_function(X) > 0, y > model.prior_)
+    np.testing.assert_array_equal(model.set_params(decision="posterior").predict(X), (y > 0.5).astype(int))
 
 
 def test_a_model_survives_a_file_and_leaves_its_rows_alone(method, problem, tmp_path):

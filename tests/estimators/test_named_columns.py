@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from conftest import METHODS, fit
-from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, PUClassifier, SparseJoint, intervals
+from conftest import METHODS, fit, in_few_rounds
+from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, SparseJoint, intervals
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 
@@ -42,10 +42,9 @@ def test_every_method_that_fits_both_takes_both_kinds_of_columns():
         assert len(taken) == (0 if type(model).__name__ in WITHOUT else 2)
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_class_depends_on_its_own_columns_only(data, name, storage):
-    model = fit(named(name, class_features=[1, 0]), storage(data.X), data.labelled)
+def test_the_class_depends_on_its_own_columns_only(data, name):
+    model = fit(in_few_rounds(named(name, class_features=[1, 0])), sp.csr_array(data.X), data.labelled)
     assert (model.coef_[0, 2:] == 0).all()
     assert (model.coef_[0, :2] != 0).all()
     moved = data.X.copy()
@@ -63,7 +62,7 @@ def test_all_columns_named_for_the_class_are_all_columns(data, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_columns_every_row_has_the_same_chance_of_being_positive(data, name):
-    model = fit(named(name, class_features=[]), data.X, data.labelled)
+    model = fit(in_few_rounds(named(name, class_features=[]), 3), data.X, data.labelled)
     assert np.ptp(model.predict_proba(data.X)[:, 1]) == 0
 
 
@@ -186,7 +185,7 @@ def test_factors_with_columns_of_their_own_are_not_exchanged(data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["SAREM", "LBE", "JointMLE", "TM", "SparseJoint", "PUClassifier"])
+@pytest.mark.parametrize("name", ["SAREM", "PUClassifier"])
 def test_leaving_the_columns_of_labelling_out_of_the_class_sharpens_the_estimate(name):
     errors = {}
     for columns in (None, range(5)):
@@ -198,11 +197,3 @@ def test_leaving_the_columns_of_labelling_out_of_the_class_sharpens_the_estimate
             [np.abs(model.predict_proba(data.X)[:, 1] - data.posterior).mean() for model, data in fits]
         )
     assert errors[range(5)] < errors[None]
-
-
-def test_a_first_choice_with_both_is_unchanged_by_other_columns(data):
-    both = {"class_features": OF_CLASS, "propensity_features": OF_LABEL}
-    model = PUClassifier(learners=[LogisticRegression()], random_state=0, **both).fit(data.X, data.labelled)
-    moved = data.X.copy()
-    moved[:, 4] += 5.0
-    np.testing.assert_array_equal(model.predict_hidden(moved), model.predict_hidden(data.X))

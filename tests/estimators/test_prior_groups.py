@@ -13,12 +13,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 
 from conftest import missing, tensor
 from propense import PUClassifier, intervals, load, save
 from propense._maths.arrays import to_host
+from propense._steps.label_learners import LabelLearner
 from propense.errors import InvalidOption, ModelFileError
 from propense.model_files import inspect
 from propense.model_files.codec import build_model, describe_model
@@ -139,20 +139,6 @@ def test_ranges_follow_what_is_known(problem, choice):
     assert part.diagnosis_.low >= sizes[0] * 0.35 + (s & rest).mean() - 1e-12
 
 
-def test_ranges_of_rows_hold_every_reading_at_the_known_shares(problem):
-    X, s = problem
-    prior = {0: 0.35, 1: 0.6, 2: 0.5}
-    model = known(PUClassifier(learners=NB, random_state=0), prior).fit(X, s)
-    free = PUClassifier(learners=NB, random_state=0).fit(X, s)
-    for share_ in (0.0, model.diagnosis_.share):
-        alone = known(PUClassifier(learners=NB, share=share_, random_state=0), prior).fit(X, s)
-        assert (model.oof_hidden_range_[:, 0] < alone.oof_hidden_).all()
-        assert (alone.oof_hidden_ < model.oof_hidden_range_[:, 1]).all()
-    ends = model.predict_hidden_range(X)
-    assert ((ends[:, 0] < model.predict_hidden(X)) & (model.predict_hidden(X) < ends[:, 1])).all()
-    assert np.ptp(ends, axis=1).mean() < np.ptp(free.predict_hidden_range(X), axis=1).mean()
-
-
 def test_new_rows_move_with_their_group_and_rows_of_a_new_one_do_not(problem, choice):
     X, s = problem
     free, given = clone(choice).fit(X, s), known(choice, {0: 0.35, 1: 0.7}).fit(X, s)
@@ -196,11 +182,14 @@ def test_a_number_that_float32_rounds_is_still_its_group(problem):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learners", ["auto", "linear"])
-def test_blocks_have_groups(problem, learners):
+def test_blocks_have_groups(problem, learners, monkeypatch):
     pytest.importorskip("dask")
+    monkeypatch.setattr("propense.estimators._pu.auto_learners", lambda *_: [LabelLearner("logistic regression")])
     X, s = (each[:300] for each in problem)
     blocks = importlib.import_module("blocks").as_dask(X)
-    model = PUClassifier(learners=learners, random_state=0, **GIVEN).fit(blocks, s)
+    # One reading, which takes fewer sweeps.
+    columns = None if learners == "linear" else [2]
+    model = PUClassifier(learners=learners, propensity_features=columns, random_state=0, **GIVEN).fit(blocks, s)
     hidden = np.asarray(model.predict_hidden(blocks))
     for group, wanted in GIVEN["prior"].items():
         assert np.where(s, 1.0, hidden)[X[:, 3] == group].mean() == pytest.approx(wanted, abs=1e-6)
@@ -231,26 +220,24 @@ CASES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learners", [[LogisticRegression()], "linear"], ids=["scores", "linear"])
-@pytest.mark.parametrize("convert", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas])
 @pytest.mark.parametrize("case", CASES)
-def test_groups_of_a_frame_are_its_words_or_numbers(frame, case, convert, learners):
+def test_groups_of_a_frame_are_its_words_or_numbers(frame, case, convert):
     data, s = frame
     column, prior, first = CASES[case]
     X = convert(data)
-    model = PUClassifier(learners=learners, prior=prior, prior_groups=column, random_state=0).fit(X, s)
+    model = PUClassifier(learners="linear", prior=prior, prior_groups=column, random_state=0).fit(X, s)
     assert share(model, X, s, data["sex"] == first) == pytest.approx(next(iter(prior.values())), abs=1e-6)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("learners", [[LogisticRegression()], "linear"], ids=["scores", "linear"])
+@pytest.mark.parametrize("learners", [NB, "linear"], ids=["scores", "linear"])
 def test_a_file_restores_it_to_the_bit(frame, case, learners, tmp_path):
     X, s = frame
-    column, prior, _ = CASES[case]
+    column, prior, first = CASES[case]
     model = PUClassifier(learners=learners, prior=prior, prior_groups=column, random_state=0).fit(X, s)
+    assert share(model, X, s, X["sex"] == first) == pytest.approx(next(iter(prior.values())), abs=1e-6)
     save(model, tmp_path / "m.propense")
     again = load(tmp_path / "m.propense")
     for name in ("predict_proba", "predict_propensity", "predict_hidden", "predict"):
@@ -261,6 +248,8 @@ def test_a_file_restores_it_to_the_bit(frame, case, learners, tmp_path):
     assert again.diagnosis_ == model.diagnosis_ or str(again.diagnosis_) == str(model.diagnosis_)
     assert again.diagnosis_.moved == model.diagnosis_.moved
     assert inspect(tmp_path / "m.propense")["parameters"]["prior"] == prior
+    pickled = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(pickled.predict_proba(X), model.predict_proba(X))
     # Fitted again, it is the same.
     np.testing.assert_array_equal(clone(again).fit(X, s).predict_proba(X), model.predict_proba(X))
 
@@ -324,7 +313,7 @@ LINEAR = PUClassifier(learners="linear", random_state=0)
         ({"2020": 0.4}, "since", r"the column holds dates, so it does not show groups"),
     ],
 )
-@pytest.mark.parametrize("learners", [NB, [LogisticRegression()], "linear"], ids=["bayes", "logistic", "linear"])
+@pytest.mark.parametrize("learners", [NB, "linear"], ids=["bayes", "linear"])
 def test_what_contradicts_the_rows_is_refused(frame, learners, prior, groups, said):
     X, s = frame
     X = X.assign(town=["u", "v", None] * (len(X) // 3), since=pd.Timestamp(2020, 1, 1))
@@ -350,22 +339,14 @@ def test_weights_count_in_each_group(problem, rng):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 
 
-def test_a_search_may_try_several(problem):
-    X, s = problem
-    tried = [{0: 0.35}, {0: 0.6, 1: (0.5, 0.7)}]
-    found = GridSearchCV(known(LINEAR, None, 3), {"prior": tried}, cv=2, scoring=lambda m, X, y: m.prior_).fit(X, s)
-    assert found.best_params_["prior"] in tried
-    assert found.best_estimator_.get_params()["prior"] == found.best_params_["prior"]
-
-
 def test_resampled_rows_keep_their_groups(problem):
     X, s = problem
     model = known(LINEAR, {0: 0.4, 1: 0.6, 2: 0.5}).fit(X, s)
-    found = intervals(model, X, s, n_resamples=20, random_state=0)
+    found = intervals(model, X, s, n_resamples=10, random_state=0)
     # Only the sizes of the groups vary: their shares are known.
     assert found.failed == 0
     assert 0.4 < found.prior.low < model.prior_ < found.prior.high < 0.6
-    free = intervals(clone(LINEAR).fit(X, s), X, s, n_resamples=20, random_state=0)
+    free = intervals(clone(LINEAR).fit(X, s), X, s, n_resamples=10, random_state=0)
     assert found.prior.high - found.prior.low < 0.5 * (free.prior.high - free.prior.low)
 
 
@@ -373,7 +354,7 @@ def test_resampled_rows_keep_their_groups(problem):
 def test_shares_by_group_mend_what_the_labels_hide():
     """Two groups of equal label rates: in one, more are positive and fewer of them labelled. Only the shares say so."""
     rng = np.random.default_rng(0)
-    n = 6000
+    n = 3000
     group = rng.integers(0, 2, n)
     X = rng.normal(size=(n, 2))
     y = expit(2.0 * X[:, 0] + np.where(group == 1, 1.0, -1.5))

@@ -105,12 +105,13 @@ def test_a_pair_of_prepared_numbers_takes_rows_of_any_storage(rng, kind):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.filterwarnings("ignore::propense.errors.DoubtfulFit")
 def test_a_grid_of_learners_searches_a_mixed_frame(clinic):
     frame, s = clinic
     # A cell that is missing once: one fold fits without a gap and scores it.
     frame = frame.assign(age=frame["age"].where(frame.index != 7))
-    grid = GridSearchCV(PUClassifier(random_state=0), {"learners": ["auto", "linear"]}, cv=3, error_score="raise")
+    grid = GridSearchCV(PUClassifier(random_state=0), {"learners": ["auto", "linear"]}, cv=2, error_score="raise")
     assert np.isfinite(grid.fit(frame, s).cv_results_["mean_test_score"]).all()
 
 
@@ -123,10 +124,11 @@ def test_intervals_and_the_test_of_labels_take_mixed_frames(clinic):
     assert found.prior.low < model.prior_ < found.prior.high
     assert found.posterior.low.shape == (3,)
     # Women are labelled three times as often; the region says nothing.
-    p = {name: scar_test(frame, s, propensity_features=[name], random_state=0).p_value for name in ("sex", "region")}
+    few = {"n_simulations": 39, "random_state": 0}
+    p = {name: scar_test(frame, s, propensity_features=[name], **few).p_value for name in ("sex", "region")}
     assert p["sex"] < p["region"]
     prepared = model._preparation.apply(model_matrix(model, frame))
-    by_hand = scar_test(prepared, s, propensity_features=[model.coef_names_.index("sex=m")], random_state=0)
+    by_hand = scar_test(prepared, s, propensity_features=[model.coef_names_.index("sex=m")], **few)
     assert by_hand.p_value == p["sex"]
 
 
@@ -166,8 +168,7 @@ def test_a_preparation_that_does_not_fit_is_refused(clinic):
         build_model({**description, "parameters": parameters})
 
 
-@pytest.mark.parametrize("learners", ["auto", "linear"])
-@pytest.mark.parametrize("kind", ["sparse", "torch"])
+@pytest.mark.parametrize(("learners", "kind"), [("auto", "sparse"), ("linear", "torch")])
 @pytest.mark.filterwarnings("ignore::propense.errors.DoubtfulFit")
 def test_missing_cells_are_refused_where_nothing_was_learned_to_fill_them(rng, learners, kind):
     X = rng.normal(size=(300, 3))
@@ -191,6 +192,7 @@ FILLED = {
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", FILLED)
 @pytest.mark.filterwarnings("ignore::propense.errors.DoubtfulFit")

@@ -246,19 +246,6 @@ def test_a_checkpoint_of_another_version_is_refused(data, tmp_path, monkeypatch)
         fit_resumable(JERM(), data.X, data.labelled, file)
 
 
-def test_damaged_files_are_refused_at_every_cut(data, tmp_path):
-    file = tmp_path / "fit.checkpoint"
-    stopped_jerm(data, file)
-    whole = file.read_bytes()
-    for cut in range(0, len(whole), max(len(whole) // 50, 1)):
-        file.write_bytes(whole[:cut])
-        with pytest.raises(CheckpointError, match="damaged"):
-            fit_resumable(JERM(), data.X, data.labelled, file)
-    file.write_bytes(b"\x93NUMPY nonsense")
-    with pytest.raises(CheckpointError, match="damaged"):
-        fit_resumable(JERM(), data.X, data.labelled, file)
-
-
 def test_a_pipeline_is_refused_by_name(data, tmp_path):
     with pytest.raises(InvalidOption, match="takes an estimator of propense, not a Pipeline"):
         fit_resumable(make_pipeline(JERM()), data.X, data.labelled, tmp_path / "fit.checkpoint")
