@@ -4,7 +4,7 @@ import numpy as np
 
 CLOUDS = {
     "normal": lambda rng: rng.normal(size=(300, 6)),
-    "wide": lambda rng: rng.normal(size=(300, 200)),
+    "wide": lambda rng: rng.normal(size=(300, 60)),
     "one column": lambda rng: rng.normal(size=(300, 1)),
     "float32": lambda rng: rng.normal(size=(300, 6)).astype(np.float32),
     "far from the origin": lambda rng: rng.normal(size=(300, 4)) + 1e7,

@@ -109,7 +109,7 @@ def test_a_small_fit_uses_one_blas_thread_and_a_large_one_all(rng):
 @pytest.mark.filterwarnings("ignore::propense.errors.DoubtfulFit")
 def test_a_small_fit_does_not_depend_on_the_number_of_threads(rng):
     # The risk is not convex here, and the steps enlarge any difference in rounding.
-    X, s = rng.standard_normal((600, 100)), np.arange(600) % 3 == 0
+    X, s = rng.standard_normal((300, 40)), np.arange(300) % 3 == 0
     coefs = []
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):

@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from conftest import coarse
+from conftest import DESIGN_KINDS, coarse, slow_where
 from propense._designs import as_design
 from propense._risks import JointRisk, LogisticRisk, PairRisk
 
 N, P = 120, 5
+
+
+@pytest.fixture(params=slow_where(lambda name: name == "dask", ["dense", "sparse", "torch", "dask"]))
+def design_kind(request):
+    """The kinds whose arithmetic differs; the others differ in how they are read, which `test_designs.py` tests."""
+    return DESIGN_KINDS[request.param]
 
 
 @pytest.fixture
