@@ -16,6 +16,7 @@ import dask
 import pyarrow as pa
 from pyarrow import parquet
 
+from command import call
 from propense import _cluster
 from propense._cluster import on_dask
 from propense.errors import InvalidOption
@@ -59,13 +60,11 @@ def test_a_possible_address_is_not_malformed(address):
     _cluster._check(address)
 
 
-@pytest.mark.slow
 def test_a_malformed_address_is_one_line(tmp_path):
     parquet.write_table(pa.table({"x": [1.0, 2.0], "y": [0, 1]}), tmp_path / "t.parquet")
-    command = [sys.executable, "-m", "propense", "fit", tmp_path / "t.parquet", "--label", "y", "--dask", "nonsense"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert done.stderr.startswith("Error: --dask 'nonsense': no scheduler has such an address")
+    status, _, err = call("fit", tmp_path / "t.parquet", "--label", "y", "--dask", "nonsense")
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert err.startswith("Error: --dask 'nonsense': no scheduler has such an address")
 
 
 @pytest.mark.slow
@@ -120,11 +119,12 @@ def test_another_service_at_the_address_is_an_error_at_once():
         thread.join()
 
 
-def test_an_interrupt_quiets_dask_and_goes_on_to_the_caller(monkeypatch):
+@pytest.mark.slow
+def test_an_interrupt_quiets_dask_and_goes_on_to_the_caller(workers, monkeypatch):
     loggers = [logging.getLogger(name) for name in ("asyncio", "distributed")]
     for each in loggers:
         monkeypatch.setattr(each, "level", logging.WARNING)
-    with pytest.raises(KeyboardInterrupt), on_dask("local"):
+    with pytest.raises(KeyboardInterrupt), on_dask(workers.scheduler_address):
         raise KeyboardInterrupt
     assert [each.level for each in loggers] == [logging.CRITICAL] * 2
     for each in loggers:

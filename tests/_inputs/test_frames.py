@@ -31,7 +31,7 @@ from propense.errors import InvalidFeatures, InvalidWeights
 from propense.estimators import BasePUClassifier, Description, Learner, Model
 
 N = 120
-MANY = settings(max_examples=300)
+MANY = settings(max_examples=100)
 EAST = dt.timezone(dt.timedelta(hours=2))
 
 
@@ -472,7 +472,7 @@ def test_cross_validation_takes_frames(cells, labels, library):
 def test_intervals_take_frames(cells, labels):
     frame = pd.DataFrame(cells)
     model = Mixed().fit(frame, labels)
-    found = intervals(model, frame, labels, at=frame[:3], n_resamples=20, random_state=0)
+    found = intervals(model, frame, labels, at=frame[:3], n_resamples=3, random_state=0)
     assert (found.posterior.low <= found.posterior.high).all()
 
 

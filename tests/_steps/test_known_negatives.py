@@ -86,7 +86,7 @@ def test_every_class_known_is_logistic_regression(taking):
     ids=str,
 )
 def test_they_tell_y_from_e_where_labels_cannot(model, least):
-    (data, negative), (fresh, _) = a_world(2000, 1), a_world(20_000, 2)
+    (data, negative), (fresh, _) = a_world(2000, 1), a_world(5000, 2)
     accuracy = {
         known is None: balanced_accuracy_score(
             fresh.positive, model.fit(data.X, data.labelled, known_negative=known).predict(fresh.X)

@@ -58,7 +58,7 @@ def mixture(rng, n, prior=0.3, e=0.4, centres=(1.4, -0.6), widths=(0.7, 0.8)):
 
 def test_bells_that_made_the_scores_are_found(rng, monkeypatch):
     monkeypatch.setattr("propense._steps.readings._MOST_ROWS", 10**9)
-    t, positive, s = mixture(rng, 100_000)
+    t, positive, s = mixture(rng, 40_000)
     found = fit_bells(scored(t, s), t)
     assert found.prior == pytest.approx(positive.mean(), abs=0.01)
     np.testing.assert_allclose(found.centres, (1.4, -0.6), atol=0.03)
@@ -123,7 +123,7 @@ def test_of_many_rows_all_known_classes_count_and_every_kth_other_row_for_k(rng,
 def test_known_negatives_help_the_bells(rng):
     """Bells that overlap, and few labels: they are found better if some negatives are known."""
     errors = {"none": [], "some": []}
-    for _ in range(10):
+    for _ in range(4):
         t, positive, s = mixture(rng, 1500, e=0.2, centres=(0.7, -0.3), widths=(0.9, 0.9))
         negative = ~positive & (rng.random(1500) < 0.5)
         for name, known in (("none", None), ("some", negative)):

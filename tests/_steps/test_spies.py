@@ -44,16 +44,16 @@ def test_a_sample_of_the_labelled_asks_for_spies(design_kind, rng):
     sample = Sample(design, design.send(labelled), None, None)
     every = np.full(60, -1)
     every[labelled] = find_spies(sample).rows
-    drawn = [find_spies(sample, 7, seed) for seed in range(40)]
+    drawn = [find_spies(sample, 14, seed) for seed in range(12)]
     for spies in drawn:
         queries = np.flatnonzero(design.bring(spies.queries))
-        assert len(queries) == 7
+        assert len(queries) == 14
         assert labelled[queries].all()
         np.testing.assert_array_equal(spies.rows, every[queries])
     # Each labelled row asks some time, none all the time.
     asked = np.sum([design.bring(spies.queries) for spies in drawn], axis=0)
     assert (asked[labelled] > 0).all()
-    assert (asked < 40).all()
+    assert (asked < 12).all()
 
 
 def test_a_sample_votes_for_itself(rng):

@@ -27,12 +27,12 @@ def test_as_many_unlabelled_rows_are_drawn_as_asked_for(world, size):
 def test_weights_are_one_divided_by_the_chance_to_be_drawn(world):
     chances, labelled = world
     drawn_times, weights = np.zeros(900), np.full(900, np.nan)
-    for seed in range(4000):
+    for seed in range(800):
         drawn = draw(chances, 60, labelled=labelled, random_state=seed)
         drawn_times[drawn.rows] += 1
         weights[drawn.rows] = drawn.weight
-    share = drawn_times[~labelled] / 4000
-    spread = np.sqrt(share * (1 - share) / 4000)
+    share = drawn_times[~labelled] / 800
+    spread = np.sqrt(share * (1 - share) / 800)
     assert np.abs((share - 1 / weights[~labelled]) / spread).max() < 4.5
 
 

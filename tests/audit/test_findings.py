@@ -111,7 +111,7 @@ def test_a_longer_list_has_no_fewer_positives(weight):
     rng, lengths = np.random.default_rng(8), [1000, 50, 100, 200, 500]
     chances = rng.random(4000) ** 4
     positive = rng.random(4000) < 0.1 * chances
-    for seed in range(20):
+    for seed in range(5):
         drawn = draw(chances, 100, labelled=np.zeros(4000), random_state=seed)
         verdict = positive[drawn.rows].astype(float)
         found = read(Audit(drawn, verdict), chances, labelled=np.zeros(4000), sample_weight=weight).at(lengths)
@@ -141,7 +141,7 @@ def test_rows_without_a_verdict_are_left_out():
 def test_two_draws_are_better_than_one_and_hold_the_truth():
     rng = np.random.default_rng(5)
     held, widths = [], []
-    for seed in range(150):
+    for seed in range(40):
         chances = rng.random(1500) ** 2
         positive, labelled = rng.random(1500) < 0.5 * chances, np.zeros(1500, dtype=bool)
         audits, checked = [], labelled.copy()
@@ -165,7 +165,7 @@ def test_intervals_hold_the_truth_whatever_the_model(model):
     listed = np.argsort(-chances, kind="stable")[:300]
     truth = [positive.mean(), positive[listed].mean(), positive[listed].sum() / positive.sum()]
     held = []
-    for seed in range(200):
+    for seed in range(100):
         drawn = draw(chances, 120, labelled=labelled, random_state=seed)
         found = read(Audit(drawn, positive[drawn.rows].astype(float)), chances, labelled=labelled)
         first = found.at([300])[0]
@@ -177,7 +177,7 @@ def test_intervals_hold_the_truth_whatever_the_model(model):
 @pytest.mark.parametrize("wrong", [0.005, 0.02])
 def test_intervals_hold_the_truth_where_the_model_is_nearly_perfect(wrong):
     rng, held = np.random.default_rng(4), []
-    for seed in range(150):
+    for seed in range(40):
         said = rng.random(2000) < 0.2
         positive = said ^ (rng.random(2000) < wrong)
         chances = np.where(said, 0.999, 0.001)
@@ -199,7 +199,7 @@ def test_advice_gives_the_width_that_more_verdicts_have():
     for size in (100, 300):
         found = [
             read(Audit(d, positive[d.rows].astype(float)), chances, labelled=labelled)
-            for d in (draw(chances, size, labelled=labelled, random_state=seed) for seed in range(30))
+            for d in (draw(chances, size, labelled=labelled, random_state=seed) for seed in range(10))
         ]
         widths.append(np.mean([each.positives.high - each.positives.low for each in found]))
         if size == 100:

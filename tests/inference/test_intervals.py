@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
@@ -51,7 +52,8 @@ def assert_same(one, other, rtol=1e-7):
 def test_the_answer_does_not_depend_on_who_computes_it(data, model):
     asked = {"at": data.X[:3], "n_resamples": 3, "random_state": 5}
     alone = intervals(model, data.X, data.labelled, **asked)
-    assert_same(alone, intervals(model, data.X, data.labelled, n_jobs=2, **asked))
+    with parallel_config(backend="threading"):
+        assert_same(alone, intervals(model, data.X, data.labelled, n_jobs=2, **asked))
     other = intervals(model, data.X, data.labelled, **(asked | {"random_state": 6}))
     assert np.abs(ends(alone) - ends(other)).min() > 1e-6
 
@@ -377,7 +379,8 @@ def test_label_scores_are_refitted_fold_by_fold(data):
     X, s, weights = data.X[:250], data.labelled[:250], np.arange(250) % 3
     model = PUClassifier(learners=[GaussianNB()], random_state=0).fit(X, s, weights)
     found = intervals(model, X, s, sample_weight=weights, n_resamples=4, random_state=0, at=X[:2])
-    again = intervals(model, X, s, sample_weight=weights, n_resamples=4, random_state=0, at=X[:2], n_jobs=2)
+    with parallel_config(backend="threading"):
+        again = intervals(model, X, s, sample_weight=weights, n_resamples=4, random_state=0, at=X[:2], n_jobs=2)
     assert_same(found, again, rtol=0)
     assert found.prior.estimate == model.prior_
     assert found.prior.low < found.prior.estimate < found.prior.high
