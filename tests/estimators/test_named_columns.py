@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from conftest import METHODS, fit, in_few_rounds
-from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, SparseJoint, intervals
+from propense import JERM, LBE, SAREM, TM, JointMLE, KnownPropensity, SparseJoint
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidOption
 
@@ -160,17 +160,6 @@ def test_names_are_those_of_the_frame(data):
         SAREM(class_features=["eyes"]).fit(frame, data.labelled)
 
 
-@pytest.mark.parametrize("name", ["SAREM", "LBE", "JointMLE"])
-def test_intervals_are_those_of_the_columns_in_use(data, name):
-    columns = {"class_features": OF_CLASS, "propensity_features": OF_LABEL}
-    ends = []
-    for X in (data.X, data.X[:, :4]):
-        model = named(name, **columns).fit(X, data.labelled)
-        found = intervals(model, X, data.labelled, how="sandwich", at=X[:3])
-        ends.append([found.prior.low, found.prior.high, *found.hidden.low, *found.hidden.high])
-    np.testing.assert_allclose(*ends, rtol=1e-5)
-
-
 def test_factors_with_columns_of_their_own_are_not_exchanged(data):
     """e is made the steeper: without names the two would change places."""
     steep = make_double_logistic(
@@ -182,18 +171,3 @@ def test_factors_with_columns_of_their_own_are_not_exchanged(data):
         model = clone(model).set_params(class_features=[0, 1]).fit(steep.X, steep.labelled)
         assert np.abs(model.coef_[0] - [1.0, -1.0, 0.0, 0.0]).max() < 0.5
         assert "swapped" not in [doubt.kind for doubt in model.doubts_]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["SAREM", "PUClassifier"])
-def test_leaving_the_columns_of_labelling_out_of_the_class_sharpens_the_estimate(name):
-    errors = {}
-    for columns in (None, range(5)):
-        fits = [
-            (named(name, class_features=columns).fit(data.X, data.labelled), data)
-            for data in (make_double_logistic(1000, 10, random_state=seed) for seed in range(4))
-        ]
-        errors[columns] = np.mean(
-            [np.abs(model.predict_proba(data.X)[:, 1] - data.posterior).mean() for model, data in fits]
-        )
-    assert errors[range(5)] < errors[None]

@@ -88,13 +88,6 @@ def test_each_way_of_labelling_is_told_from_the_others(name):
     assert [model.diagnosis_.share == 0.0 for model in found] == [name in ("own features", "falling")] * 2
 
 
-def test_a_constant_propensity_is_the_height():
-    data = world("constant", 20_000)
-    model = linear(random_state=0).fit(data.X, data.labelled)
-    assert model.diagnosis_.height == pytest.approx(expit(-0.4), abs=0.03)
-    assert model.prior_ == pytest.approx(data.positive.mean(), abs=0.05)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["own features", "class score"])
 def test_it_holds_in_both_worlds(name):
@@ -172,25 +165,6 @@ def test_a_product_of_curves_is_finite_far_out():
     assert np.isfinite(found).all()
     chance = expit(X[1:4, 0]) ** 0.5 * expit(1 - 2 * X[1:4, 0]) ** 0.25
     np.testing.assert_allclose(expit(found[1:4]), chance, rtol=1e-9)
-
-
-def known_negatives(data, count):
-    """Some of the negatives, the first of them."""
-    negative = np.zeros(len(data.positive), dtype=bool)
-    negative[np.flatnonzero(~data.positive)[:count]] = True
-    return negative
-
-
-@pytest.mark.parametrize("count", [1, 100])
-def test_known_negatives_do_no_harm(count):
-    data, fresh = world("class score"), world("class score", 5000, 1)
-    scores = [
-        balanced_accuracy_score(
-            fresh.positive, linear(random_state=0).fit(data.X, data.labelled, **known).predict(fresh.X)
-        )
-        for known in ({}, {"known_negative": known_negatives(data, count)})
-    ]
-    assert scores[1] > scores[0] - 0.01
 
 
 def test_halves_may_lack_what_the_whole_has(data):

@@ -2,14 +2,12 @@
 
 import math
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-import sklearn
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -24,7 +22,6 @@ from conftest import mapped, missing, tensor
 from propense import JERM, SAREM, PUClassifier
 from propense._designs import as_design
 from propense._diagnostics.diagnosis import WIDER
-from propense._diagnostics.doubts import Doubt
 from propense._maths.arrays import to_host
 from propense._steps.label_learners import LabelLearner
 from propense.datasets import make_double_logistic
@@ -319,26 +316,6 @@ def test_labels_are_counted_per_column_of_y(rng):
 
 
 # The prior.
-
-
-@pytest.mark.parametrize("choice", [{}, {"propensity_features": [2]}, {"learners": "linear"}])
-def test_a_prior_is_met_and_the_labels_are_left_alone(problem, choice):
-    X, s = problem
-    free, known = quick(**choice).fit(X, s), quick(prior=0.6, **choice).fit(X, s)
-    assert known.prior_ == pytest.approx(0.6, abs=1e-7)
-    chances = [model.predict_proba(X)[:, 1] * model.predict_propensity(X) for model in (free, known)]
-    np.testing.assert_allclose(chances[1], chances[0], rtol=1e-6)
-    order = np.argsort(free.predict_proba(X)[:, 1])
-    assert (np.diff(known.predict_proba(X)[order, 1]) >= -1e-12).all()
-
-
-def test_a_range_moves_the_prior_only_as_far_as_it_must(problem):
-    X, s = problem
-    free = quick().fit(X, s)
-    assert quick(prior=(0.0001, 1.0)).fit(X, s).prior_ == pytest.approx(free.prior_, rel=1e-9)
-    assert quick(prior=(free.prior_ + 0.1, 0.99)).fit(X, s).prior_ == pytest.approx(free.prior_ + 0.1, abs=1e-7)
-    assert quick(prior=(0.01, free.prior_ - 0.05)).fit(X, s).prior_ == pytest.approx(free.prior_ - 0.05, abs=1e-7)
-    assert quick(prior=[0.5, 0.6]).fit(X, s).diagnosis_.low >= 0.5
 
 
 @pytest.mark.parametrize("prior", [0.3, 0.75, (0.6, 0.7)])
@@ -677,28 +654,6 @@ def test_classifiers_that_cannot_read_x_are_refused(problem, elsewhere):
         assert PUClassifier(learners=[LogisticRegression()]).fit(sp.csr_array(X), s).prior_ > s.mean()
     with pytest.raises(PropenseError, match=r"dense features|NumPy arrays|in memory"):
         PUClassifier(learners=NB).fit(elsewhere(X), s)
-
-
-def test_weights_and_known_negatives_are_routed(rng):
-    X, s, positive = make(rng)
-    weights, negative = rng.random(300) + 0.5, ~positive & (rng.random(300) < 0.3)
-    direct = quick().fit(X, s, weights, known_negative=negative)
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = quick().set_fit_request(sample_weight=True, known_negative=True)
-        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
-        pipeline.fit(X, s, sample_weight=weights, known_negative=negative)
-    np.testing.assert_allclose(pipeline[-1].oof_posterior_, direct.oof_posterior_, atol=1e-6)
-
-
-def test_doubts_are_issued_once_each(rng):
-    X, s = rng.normal(size=(300, 2)), rng.random(300) < 0.3
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = quick().fit(X, s)
-    found = [str(each.message) for each in caught if each.category is DoubtfulFit]
-    assert found == [doubt.message for doubt in model.doubts_]
-    assert all(isinstance(doubt, Doubt) for doubt in model.doubts_)
-    assert found
 
 
 def test_no_columns_for_e_make_it_constant(problem):

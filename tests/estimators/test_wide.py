@@ -146,18 +146,6 @@ def test_the_lengthened_steps_stop_where_a_published_one_is_small(rng, monkeypat
     assert np.corrcoef(scores.T)[0, 1] > 0.999
 
 
-def test_early_stopped_jerm_points_where_the_published_does(rng, monkeypatch):
-    X, _, s = text(rng, 300, 600)
-    narrow = JERM().fit(X, s)
-    monkeypatch.setattr(linear, "WIDE", 100)
-    wide = JERM().fit(X, s)
-    assert wide.converged_
-    np.testing.assert_array_equal(wide.spies_, narrow.spies_)
-    assert np.corrcoef([narrow.coef_[0], wide.coef_[0]])[0, 1] > 0.999
-    # Within 15 %, the steps being longer near the end.
-    assert np.linalg.norm(wide.coef_) == pytest.approx(np.linalg.norm(narrow.coef_), rel=0.15)
-
-
 def test_joint_mle_finds_the_same_without_the_matrix(rng, monkeypatch):
     X, _, s = text(rng, 300, 30)
     narrow = JointMLE(n_starts=1).fit(X, s)
