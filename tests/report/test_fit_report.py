@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from browser import SIZES, Outline, asked_of_the_network, needs_browser, seen_in_browser
 from clinic import make_clinic
@@ -24,6 +25,8 @@ from propense.report.plain import PLAIN
 from propense.tables import Suggestion, capacity, compare_table, describe_learning, fit_table, list_rows
 from propense.tables.headline import headline
 
+# One learner out of fold: what is tested is the page.
+QUICK = {"learners": [LogisticRegression()], "cv": 2}
 SECTIONS = ["how-many", "review", "groups", "learned", "warnings", "assumptions", "naive", "details"]
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
@@ -31,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("few_simulations")
 @pytest.fixture(scope="module")
 def found(clinic):
     odd = clinic.rename_columns([*clinic.column_names[:-2], "<b>region & more</b>", "reported"])
-    return fit_table(odd, "reported", id="patient")
+    return fit_table(odd, "reported", id="patient", parameters=QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +132,7 @@ def test_columns_that_may_be_named_are_a_next_step_with_the_options_of_the_comma
 
 
 def test_other_assumptions_are_shown_only_where_there_are_some(found, clinic):
-    asked = {"id": "patient", "scar_test": False, "parameters": {"cv": 2}}
+    asked = {"id": "patient", "scar_test": False, "parameters": QUICK}
     assert gather_fit(found, "x").sensitivity is not None
     assert gather_fit(fit_table(clinic, "reported", **asked, propensity_features=["age"]), "x").sensitivity is None
     given = gather_fit(fit_table(clinic, "reported", **asked, prior=(0.2, 0.3)), "x")
@@ -186,7 +189,7 @@ def test_rows_that_the_method_has_seen_are_listed_without_a_promise(clinic):
 
 def test_where_too_little_was_learned_rows_have_no_chances(clinic):
     few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(600)]))
-    report = gather_fit(fit_table(few, "reported", id="patient", scar_test=False), "x")
+    report = gather_fit(fit_table(few, "reported", id="patient", scar_test=False, parameters=QUICK), "x")
     assert "too little was learned" in report.review_words
     assert report.review.head == ["id", "rank"]
     assert "is left open: too little was learned" in report.headline
@@ -196,7 +199,7 @@ def test_where_too_little_was_learned_rows_have_no_chances(clinic):
 
 @pytest.mark.slow
 def test_a_share_that_was_given_is_not_called_an_estimate(clinic):
-    found = fit_table(clinic, "reported", id="patient", prior=0.5, scar_test=False)
+    found = fit_table(clinic, "reported", id="patient", prior=0.5, scar_test=False, parameters=QUICK)
     report = gather_fit(found, "x")
     assert report.headline == "300 of 600 rows are positive (50%): that share was given."
     assert "The number is not an estimate" in words_of(render(report).html)
@@ -287,7 +290,7 @@ def test_a_fit_that_did_not_converge_says_so(clinic):
 @pytest.mark.slow
 def test_a_table_without_names_for_rows_numbers_them(clinic):
     numbers = clinic.drop_columns(["patient"])
-    report = gather_fit(fit_table(numbers, "reported"), "x")
+    report = gather_fit(fit_table(numbers, "reported", parameters=QUICK), "x")
     assert report.review.head[0] == "row"
     assert all(1 <= int(line[0]) <= 600 for line in report.review.lines)
     assert pa.compute.equal(numbers.column("reported").take(pa.array([int(report.review.lines[0][0]) - 1])), "")[

@@ -10,7 +10,7 @@ DATA = make_double_logistic(300, 4, random_state=0)
 
 
 def test_a_model_from_a_file_predicts_the_same(tmp_path):
-    model = PUClassifier(random_state=0).fit(DATA.X, DATA.labelled)
+    model = PUClassifier(cv=2, random_state=0).fit(DATA.X, DATA.labelled)
     joblib.dump(model, tmp_path / "model.joblib")
     loaded = joblib.load(tmp_path / "model.joblib")
     for method in ("predict", "predict_proba", "predict_propensity", "predict_hidden", "predict_hidden_range"):

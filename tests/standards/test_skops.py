@@ -6,6 +6,8 @@ import pytest
 io = pytest.importorskip("skops.io", reason="needs skops")
 pd = pytest.importorskip("pandas", reason="needs pandas")
 
+from sklearn.linear_model import LogisticRegression  # noqa: E402
+
 import propense  # noqa: E402
 from propense._steps.small_trees import TreePredictor  # noqa: E402
 from propense.audit import Audit, correct, draw, read  # noqa: E402
@@ -22,16 +24,18 @@ def fitted():
         kind = getattr(propense, name)
         if isinstance(kind, type) and name != "BasePUClassifier":
             known = {"propensity": np.full(400, 0.5)} if name == "KnownPropensity" else {}
-            seed = {"random_state": 0} if "random_state" in kind().get_params() else {}
-            yield kind(**seed).fit(DATA.X, DATA.labelled, **known), DATA.X
+            few = {"random_state": 0, "cv": 2}
+            few = {option: value for option, value in few.items() if option in kind().get_params()}
+            yield kind(**few).fit(DATA.X, DATA.labelled, **known), DATA.X
+    quick = {"learners": [LogisticRegression()], "cv": 2, "random_state": 0}
     yield propense.PUClassifier(learners="linear", random_state=0).fit(FRAME, DATA.labelled), FRAME
     yield (
-        propense.PUClassifier(prior={"u": 0.5, "v": 0.6}, prior_groups="k", random_state=0).fit(FRAME, DATA.labelled),
+        propense.PUClassifier(prior={"u": 0.5, "v": 0.6}, prior_groups="k", cv=2, random_state=0).fit(
+            FRAME, DATA.labelled
+        ),
         FRAME,
     )
-    yield propense.PUClassifier(propensity_features=[0], random_state=0).fit(DATA.X, DATA.labelled), DATA.X
-    from sklearn.linear_model import LogisticRegression
-
+    yield propense.PUClassifier(propensity_features=[0], **quick).fit(DATA.X, DATA.labelled), DATA.X
     sources = np.column_stack([DATA.labelled, DATA.labelled & (DATA.X[:, 1] > 0)]).astype(float)
     yield propense.SeveralSources().fit(DATA.X, sources), DATA.X
     # What boosted trees on Dask become.

@@ -251,14 +251,15 @@ def test_a_changed_method_is_measured_anew_on_request(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_a_killed_worker_is_told_and_nothing_is_lost(tmp_path, monkeypatch):
     (tmp_path / "dying.py").write_text(
-        "import os, signal, time\nfrom propense import Naive\n\n\nclass Dying(Naive):\n    def fit(self, X, y):\n"
-        "        time.sleep(2)\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "import os, signal, time\nfrom pathlib import Path\nfrom propense import Naive\n\n\nclass Dying(Naive):\n"
+        f"    def fit(self, X, y):\n        while not Path({str(tmp_path / 'measured')!r}).exists():\n"
+        "            time.sleep(0.01)\n        os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     study = replace(SMALL, methods=(PAPER_METHODS["naive"], Method("dying", "dying.Dying")), repeats=1)
     with Ledger(tmp_path / "l.db") as ledger:
         with pytest.raises(WorkerDied, match="worker process was killed"):
-            run(study, ledger, jobs=2)
+            run(study, ledger, jobs=2, on_record=lambda *_: (tmp_path / "measured").touch())
         assert {row["method"] for row in ledger.rows()} == {"naive"}
 
 
@@ -372,7 +373,7 @@ with Ledger(Path(sys.argv[1])) as ledger:
 @pytest.mark.skipif(os.name != "posix", reason="needs process groups")
 def test_kill_nine_at_any_moment_and_resume(tmp_path, undisturbed):
     path = tmp_path / "killed.db"
-    for after in (0, 1, 5, 9):
+    for after in (0, 5):
         runner = subprocess.Popen(
             [sys.executable, "-c", RUNNER, str(path), str(after)],
             stdout=subprocess.PIPE,
@@ -381,14 +382,14 @@ def test_kill_nine_at_any_moment_and_resume(tmp_path, undisturbed):
         )
         for _ in range(after):
             runner.stdout.readline()
-        if after == 0:
-            time.sleep(1.0)
+        while not path.exists() and runner.poll() is None:
+            time.sleep(0.01)
         os.killpg(runner.pid, signal.SIGKILL)
         runner.wait()
         runner.stdout.close()
     with Ledger(path) as ledger:
         assert len(ledger.rows()) < 24
-        run(SMALL, ledger, jobs=2)
+        run(SMALL, ledger)
         assert timeless(ledger.rows(SMALL.cells())) == undisturbed
         assert len(ledger.rows()) == 24
 
@@ -398,7 +399,7 @@ def test_kill_nine_at_any_moment_and_resume(tmp_path, undisturbed):
 def test_workers_end_when_only_their_parent_is_killed(tmp_path):
     (tmp_path / "waiting.py").write_text(
         "import os, time\nfrom pathlib import Path\nfrom propense import Naive\n\n\nclass Waiting(Naive):\n"
-        "    def fit(self, X, y):\n        Path(f'{os.getpid()}.pid').touch()\n        time.sleep(120)\n"
+        "    def fit(self, X, y):\n        Path(f'{os.getpid()}.pid').touch()\n        time.sleep(3600)\n"
     )
     (tmp_path / "plan.toml").write_text(
         'datasets = ["wdbc"]\nmechanisms = ["S1"]\nfrequencies = [0.5]\nmethods = ["waiting.Waiting"]\n'
@@ -406,14 +407,14 @@ def test_workers_end_when_only_their_parent_is_killed(tmp_path):
     command = [sys.executable, "-m", "propense", "study", "run", "plan.toml", "--jobs", "2"]
     runner = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
     try:
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + 600
         while len(workers := [int(each.stem) for each in tmp_path.glob("*.pid")]) < 2 and time.monotonic() < give_up:
             time.sleep(0.1)
     finally:
         runner.kill()
         runner.wait()
     assert len(workers) == 2
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 600
     while (left := [worker for worker in workers if _is_running(worker)]) and time.monotonic() < give_up:
         time.sleep(0.1)
     for worker in left:
@@ -470,13 +471,9 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # The cluster's own, on its way down.
-def test_the_workers_of_a_dask_cluster_give_the_same(tmp_path, undisturbed):
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Ledger(tmp_path / "dask.db") as ledger,
-    ):
-        assert run(SMALL, ledger, dask=cluster.scheduler_address).done == 24
+def test_the_workers_of_a_dask_cluster_give_the_same(tmp_path, undisturbed, workers):
+    with Ledger(tmp_path / "dask.db") as ledger:
+        assert run(SMALL, ledger, dask=workers.scheduler_address).done == 24
         assert timeless(ledger.rows(SMALL.cells())) == undisturbed
 
 

@@ -4,16 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from propense.report import gather_fit, render
 from propense.tables import AuditAdvice, advise_audit, fit_table
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
+QUICK = {"learners": [LogisticRegression()], "cv": 2}
 
 
 @pytest.fixture(scope="module")
 def found(clinic):
-    return fit_table(clinic, "reported", id="patient", scar_test=False)
+    return fit_table(clinic, "reported", id="patient", scar_test=False, parameters=QUICK)
 
 
 def with_range(found, low, high):
@@ -39,7 +41,7 @@ def test_it_is_asked_for_if_a_random_sample_would_be_surer(found, rng):
 
 
 def test_what_was_named_or_given_is_part_of_what_leaves_it_open(clinic):
-    asked = {"id": "patient", "scar_test": False, "propensity_features": ["age"], "parameters": {"cv": 2}}
+    asked = {"id": "patient", "scar_test": False, "propensity_features": ["age"], "parameters": QUICK}
     advice = advise_audit(with_range(fit_table(clinic, "reported", **asked), 0.3, 0.8))
     assert str(advice).startswith("The labels and the named columns leave open")
     advice = advise_audit(with_range(fit_table(clinic, "reported", **asked, prior=(0.3, 0.8)), 0.3, 0.8))

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from propense.errors import InvalidOption, InvalidTable
 from propense.tables import capacity, fit_table, list_rows
@@ -161,8 +162,9 @@ def test_reports_and_capacities_speak_of_the_rows_of_the_table_as_it_was_given(u
     from propense.report import gather_fit
 
     mixed = pa.concat_tables([unnamed.slice(0, 300), unnamed])
-    once = fit_table(unnamed, "reported", learners="auto", scar_test=False)
-    dropped = fit_table(mixed, "reported", duplicates="drop", learners="auto", scar_test=False)
+    options = {"scar_test": False, "parameters": {"learners": [LogisticRegression()], "cv": 2}}
+    once = fit_table(unnamed, "reported", **options)
+    dropped = fit_table(mixed, "reported", duplicates="drop", **options)
     lines = [gather_fit(each, "t").review.lines for each in (once, dropped)]
     shifted = [[str(row if row <= 300 else row + 300), *rest] for row, *rest in ([int(c), *r] for c, *r in lines[0])]
     assert lines[1] == shifted

@@ -42,10 +42,11 @@ def test_columns_that_the_list_leaves_out_are_named(rng):
     amount, age, team = rng.normal(size=n), rng.normal(size=n), rng.choice(["a", "b", "c"], n)
     chance = 1 / (1 + np.exp(1 - 2 * amount - age)) * np.where(team == "a", 0.9, 0.1)
     table = pa.table({"amount": amount, "age": age, "team": team, "label": rng.random(n) < chance})
-    asked = {"propensity_features": ["team"], "scar_test": False}
+    quick = {"scar_test": False, "parameters": {"cv": 2}}
+    asked = {"propensity_features": ["team"], **quick}
     both = fit_table(table, "label", **asked, class_features=["amount", "age"])
     alone = fit_table(table, "label", **asked)
-    plain = fit_table(table, "label", scar_test=False)
+    plain = fit_table(table, "label", **quick)
     apart = "Columns that matter most for which rows are labelled, apart from those named for labelling (team)"
     assert column_effects(both.model).title == apart
     assert column_effects(plain.model).title == "Columns that matter most for which rows are labelled"

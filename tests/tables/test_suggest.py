@@ -69,13 +69,13 @@ def test_nothing_is_suggested_where_a_method_could_not_use_it(rng):
 def test_labels_that_depend_on_nothing_suggest_nothing():
     """Once in a hundred tests, at most."""
     suggested = 0
-    for seed in range(40):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         table = survey(rng, 400)
         table = table.set_column(5, "told", pa.array(rng.random(400) < 0.3))
         suggested += suggest_columns(fit_table(table, "told", **OPTIONS)) is not None
-    # Three columns, each at .01: 1.2 of 40 are expected.
-    assert suggested <= 5
+    # Three columns, each at .01: 0.6 of 20 are expected.
+    assert suggested <= 3
 
 
 def test_arrays_get_the_argument_instead_of_the_option(rng):
