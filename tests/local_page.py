@@ -35,7 +35,7 @@ class Person:
             self.form_token = re.search(r'name="form_token" value="(\w+)"', self.get("/").text)[1]
 
     def ask(self, method, path, body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         given = {"Host": f"127.0.0.1:{self.port}", **({"Cookie": self.cookie} if self.cookie else {})}
         if method == "POST":
             given["Origin"] = self.origin
@@ -67,7 +67,7 @@ class Person:
         assert answer.status == 303, answer.error or answer.words
         return answer.headers["location"].split("/")[2]
 
-    def wait(self, address, seconds=120):
+    def wait(self, address, seconds=600):
         """The state in which work ends."""
         until = time.monotonic() + seconds
         while (now := json.loads(self.get(f"{address}/status").body))["state"] in ("queued", "running"):

@@ -96,7 +96,7 @@ class Command:
 
     def end(self, number=signal.SIGINT):
         self.process.send_signal(number)
-        return self.process.communicate(timeout=60)
+        return self.process.communicate(timeout=600)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def browser(tmp_path_factory, downloads):
     found.quit()
 
 
-def wait_for(browser, *where, seconds=90):
+def wait_for(browser, *where, seconds=600):
     return WebDriverWait(browser, seconds).until(lambda each: each.find_element(*where))
 
 
@@ -50,11 +50,11 @@ def pressed(browser, row):
 
 
 def see(browser, row, words):
-    WebDriverWait(browser, 20).until(lambda each: pressed(each, row) == words)
+    WebDriverWait(browser, 600).until(lambda each: pressed(each, row) == words)
 
 
 def arrived(folder, name):
-    until = time.monotonic() + 20
+    until = time.monotonic() + 600
     while not (folder / name).exists():
         assert time.monotonic() < until, list(folder.iterdir())
         time.sleep(0.05)
