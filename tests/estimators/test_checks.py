@@ -10,14 +10,15 @@ from propense import TM, PUClassifier
 
 # Every class, and those with classifiers inside; PUClassifier's linear pair is below.
 ESTIMATORS = [
-    *(METHODS[name] for name in CLASSES if name not in ("PUClassifier", "SparseJoint")),
-    METHODS["SparseJoint, one alpha"],
+    *(METHODS[name] for name in CLASSES if name != "PUClassifier"),
+    PUClassifier(decision="posterior", random_state=0),
     TM(estimator=LogisticRegression(), propensity_features=[]),
     PUClassifier(learners=[LogisticRegression()], propensity_features=[0], decision="posterior", random_state=0),
 ]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings of many kinds on purpose.
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_every_check_of_scikit_learn_passes(estimator):

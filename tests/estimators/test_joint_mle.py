@@ -88,13 +88,6 @@ def test_the_ball_is_kept_and_its_minimum_is_no_higher_than_that_of_a_smaller_on
     assert outer.converged_
 
 
-def test_a_wide_ball_is_no_bound(data):
-    free = JointMLE(ridge=0.0, n_starts=2, random_state=0).fit(data.X, data.labelled)
-    bound = JointMLE(ridge=0.0, radius=1e3, n_starts=2, random_state=0).fit(data.X, data.labelled)
-    np.testing.assert_allclose(bound.coef_, free.coef_, atol=1e-3)
-    assert bound.risk_path_[-1] == pytest.approx(free.risk_path_[-1], rel=1e-9)
-
-
 def test_ridge_and_radius_act_together(data):
     both = JointMLE(ridge=50.0, radius=4.0, n_starts=2, random_state=0).fit(data.X, data.labelled)
     ball = JointMLE(ridge=0.0, radius=4.0, n_starts=2, random_state=0).fit(data.X, data.labelled)

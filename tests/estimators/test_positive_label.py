@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import fit, in_few_rounds, missing
-from propense import SAREM, KnownPropensity, Naive, Oracle, SeveralSources, load, save
+from propense import SAREM, Naive, Oracle, SeveralSources, load, save
 from propense._inputs.sample import read_sample
 from propense.datasets import make_double_logistic
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidLabels, NoLabelledInstances
@@ -71,15 +70,6 @@ def test_arrays_elsewhere_are_read_alike(kind):
             Naive().fit(send(X), send(numbers))
 
 
-def test_known_negatives_are_the_other_value():
-    negative = ~DATA.positive & (np.arange(300) % 3 == 0)
-    three = np.where(S, "churn", np.where(negative, "stay", None))
-    expected = SAREM().fit(X, S, known_negative=negative).coef_
-    np.testing.assert_array_equal(SAREM(positive_label="churn").fit(X, three).coef_, expected)
-    two = SAREM(positive_label="churn").fit(X, WORDS, known_negative=negative)
-    np.testing.assert_array_equal(two.coef_, expected)
-
-
 def test_several_sources_share_the_value(rng):
     Y = DATA.positive[:, None] & (rng.random((300, 2)) < 0.6)
     words = pd.DataFrame(np.where(Y, "churn", "stay"), columns=["a", "b"])
@@ -111,15 +101,6 @@ def test_searches_pipelines_and_scorers_speak_of_the_same_value():
         search = GridSearchCV(pipeline, {"sarem__ridge": [0.1, 10.0]}, scoring=scoring, cv=folds).fit(X, y)
         found.append((search.best_params_, search.best_score_, search.score(X, y)))
     assert found[0] == found[1]
-
-
-def test_metadata_are_routed_next_to_it():
-    with sklearn.config_context(enable_metadata_routing=True):
-        asking = KnownPropensity(positive_label="churn").set_fit_request(propensity=True)
-        pipeline = make_pipeline(StandardScaler(), asking).fit(X, WORDS, propensity=DATA.propensity)
-    scaled = StandardScaler().fit_transform(X)
-    expected = KnownPropensity().fit(scaled, S, propensity=DATA.propensity)
-    np.testing.assert_array_equal(pipeline[-1].coef_, expected.coef_)
 
 
 def test_what_scikit_learn_numbers_by_the_alphabet_is_noticed():

@@ -236,13 +236,15 @@ def test_it_holds_in_both_worlds(e):
     """Not far below the better of JERM and EM, which win in one world each."""
     slopes = make_double_logistic(1, 10, random_state=0).coef[1:]
     options = {} if e == "own features" else {"propensity_coef": np.append(-2.25, slopes)}
-    data = make_double_logistic(2000, 10, random_state=0, **options)
-    fresh = make_double_logistic(5000, 10, random_state=100, **options)
-    pu, jerm, em = (
-        balanced_accuracy_score(fresh.positive, model.fit(data.X, data.labelled).predict(fresh.X))
-        for model in (PUClassifier(random_state=0), JERM(), SAREM())
-    )
-    assert pu >= max(jerm, em) - 0.025
+    scores = {"pu": [], "jerm": [], "em": []}
+    for seed in range(3):
+        data = make_double_logistic(2000, 10, random_state=seed, **options)
+        fresh = make_double_logistic(5000, 10, random_state=100 + seed, **options)
+        for key, model in (("pu", PUClassifier(random_state=0)), ("jerm", JERM()), ("em", SAREM())):
+            model.fit(data.X, data.labelled)
+            scores[key].append(balanced_accuracy_score(fresh.positive, model.predict(fresh.X)))
+    means = {key: np.mean(each) for key, each in scores.items()}
+    assert means["pu"] >= max(means["jerm"], means["em"]) - 0.025
 
 
 @pytest.mark.usefixtures("few_trees")
