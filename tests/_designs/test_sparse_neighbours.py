@@ -41,24 +41,24 @@ def unit_rows(X):
 
 
 CLOUDS = {
-    "uniform terms": lambda rng: unit_rows(terms(rng, 300, 500, 12, 0.0) * rng.uniform(1, 5, size=500)),
-    "terms as in text": lambda rng: unit_rows(terms(rng, 300, 500, 30, 1.1) * rng.uniform(1, 5, size=500)),
-    "float32": lambda rng: unit_rows(terms(rng, 300, 200, 20, 1.1)).astype(np.float32),
-    "signed": lambda rng: np.where(rng.random((300, 40)) < 0.2, rng.normal(size=(300, 40)), 0.0),
-    "nearly dense": lambda rng: rng.normal(size=(300, 6)),
-    "far from the origin": lambda rng: np.where(rng.random((300, 4)) < 0.9, rng.normal(size=(300, 4)) + 1e6, 0.0),
-    "columns of unlike scale": lambda rng: terms(rng, 300, 5, 3, 0.0) * [1e-6, 1, 1e3, 1e6, 1e9],
-    "huge": lambda rng: terms(rng, 300, 30, 5, 1.0) * rng.uniform(1, 2, size=30) * 1e200,
-    "tiny": lambda rng: terms(rng, 300, 30, 5, 1.0) * rng.uniform(1, 2, size=30) * 1e-200,
+    "uniform terms": lambda rng: unit_rows(terms(rng, 150, 500, 12, 0.0) * rng.uniform(1, 5, size=500)),
+    "terms as in text": lambda rng: unit_rows(terms(rng, 150, 500, 30, 1.1) * rng.uniform(1, 5, size=500)),
+    "float32": lambda rng: unit_rows(terms(rng, 150, 200, 20, 1.1)).astype(np.float32),
+    "signed": lambda rng: np.where(rng.random((150, 40)) < 0.2, rng.normal(size=(150, 40)), 0.0),
+    "nearly dense": lambda rng: rng.normal(size=(150, 6)),
+    "far from the origin": lambda rng: np.where(rng.random((150, 4)) < 0.9, rng.normal(size=(150, 4)) + 1e6, 0.0),
+    "columns of unlike scale": lambda rng: terms(rng, 150, 5, 3, 0.0) * [1e-6, 1, 1e3, 1e6, 1e9],
+    "huge": lambda rng: terms(rng, 150, 30, 5, 1.0) * rng.uniform(1, 2, size=30) * 1e200,
+    "tiny": lambda rng: terms(rng, 150, 30, 5, 1.0) * rng.uniform(1, 2, size=30) * 1e-200,
 }
 TIES = {
-    "counts": lambda rng: terms(rng, 300, 30, 10, 1.0),
-    "short counts": lambda rng: terms(rng, 300, 200, 2, 0.5),
-    "no common term": lambda rng: np.eye(300),
-    "one column": lambda rng: rng.integers(0, 5, size=(300, 1)).astype(float),
-    "empty rows": lambda rng: terms(rng, 300, 30, 4, 1.0) * (rng.random((300, 1)) < 0.5),
-    "nothing at all": lambda rng: np.zeros((300, 3)),
-    "every row thrice": lambda rng: np.repeat(terms(rng, 100, 50, 8, 1.0), 3, axis=0),
+    "counts": lambda rng: terms(rng, 150, 30, 10, 1.0),
+    "short counts": lambda rng: terms(rng, 150, 200, 2, 0.5),
+    "no common term": lambda rng: np.eye(150),
+    "one column": lambda rng: rng.integers(0, 5, size=(150, 1)).astype(float),
+    "empty rows": lambda rng: terms(rng, 150, 30, 4, 1.0) * (rng.random((150, 1)) < 0.5),
+    "nothing at all": lambda rng: np.zeros((150, 3)),
+    "every row thrice": lambda rng: np.repeat(terms(rng, 50, 50, 8, 1.0), 3, axis=0),
 }
 
 

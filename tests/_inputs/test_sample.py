@@ -383,7 +383,7 @@ def test_huge_and_tiny_weights_give_finite_answers(problem, estimator, size):
     np.testing.assert_allclose(model.predict_proba(X), near.predict_proba(X), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("size", [1e153, 1e-162, 1e308, 5e-324], ids=str)
+@pytest.mark.parametrize("size", [1e308, 5e-324], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_answers_are_finite_where_huge_weights_leave_a_pair_without_a_penalty(problem, size):
     """No coefficients of e are best then, as positives and negatives can be separated; so the digits are not fixed."""

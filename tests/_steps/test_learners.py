@@ -57,7 +57,7 @@ def test_scikit_learns_regression_is_ours_on_soft_targets(rng, storage):
     [
         JERM(propensity_estimator=REGRESSION),
         TM(estimator=REGRESSION, propensity_estimator=REGRESSION),
-        SAREM(estimator=REGRESSION, propensity_estimator=REGRESSION, tol=1e-9),
+        SAREM(estimator=REGRESSION, propensity_estimator=REGRESSION, tol=1e-6),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -155,7 +155,7 @@ def test_the_range_is_as_narrow_as_the_assumptions_allow(given):
     """Six kinds of rows with known s: what linear programs find among all y, for every centre of the odds."""
     rng, compared = np.random.default_rng(0), 0
     asked = read_assumptions(**given).given
-    for _ in range(30 if asked.odds_ratio == np.inf else 6):
+    for _ in range(10 if asked.odds_ratio == np.inf else 6):
         s = np.sort(rng.uniform(0.02, 0.7, 6))
         fit = np.maximum(np.sort(rng.uniform(0.15, 0.85, 6)), s)
         w = rng.dirichlet(np.ones(6))
@@ -202,9 +202,9 @@ def test_a_rising_propensity_alone_says_nothing_and_with_clear_positives_it_does
 
 
 NESTED = [
-    [{"propensity": (0.5, 0.95)}, {"propensity": (0.4, 0.95)}, {"propensity": (0.2, 0.98)}, {"propensity": (0.0, 1.0)}],
-    [{"odds_ratio": each} for each in (1, 1.5, 4, 40)],
-    [{"departure": each} for each in (1, 1.2, 2, 5, 50)],
+    [{"propensity": (0.5, 0.95)}, {"propensity": (0.2, 0.98)}, {"propensity": (0.0, 1.0)}],
+    [{"odds_ratio": each} for each in (1, 1.5, 40)],
+    [{"departure": each} for each in (1, 1.2, 50)],
     [{"rising": True, "clearest": each} for each in (0.5, 0.4, 0.2)],
     [
         {"departure": 20, "odds_ratio": 400, "propensity": 0.1},

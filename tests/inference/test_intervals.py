@@ -220,7 +220,7 @@ def test_every_method_has_intervals(method, data):
     known = {"propensity": 0.5} if isinstance(method, KnownPropensity) else {}
     model = fit(method, X, s)
     before = vars(model).copy()
-    found = intervals(model, X, s, at=X[:3], n_resamples=4, random_state=0, **known)
+    found = intervals(model, X, s, at=X[:3], n_resamples=2, random_state=0, **known)
     assert vars(model).keys() == before.keys()
     for name in QUANTITIES:
         interval = getattr(found, name)

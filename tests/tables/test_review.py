@@ -207,8 +207,7 @@ def test_the_range_of_each_row_is_listed_with_two_digits(clinic, found):
     assert (listed.column("hidden").to_numpy() <= ends[1]).all()
 
 
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize(("separator", "mark"), [(",", ""), (";", "\ufeff"), ("\t", "")])
 def test_a_list_is_separated_and_marked_as_its_table(tmp_path, clinic, found, separator, mark):
     names = clinic.column_names
     lines = [separator.join(names), *(separator.join(str(row[name]) for name in names) for row in clinic.to_pylist())]
