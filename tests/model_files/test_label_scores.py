@@ -324,17 +324,21 @@ FORGED = {
 }
 
 
+@pytest.fixture(scope="module")
+def described(small):
+    return describe_model(small)
+
+
 @pytest.mark.parametrize("name", FORGED)
-def test_forged_values_give_one_clear_error(small, watched, name):
-    description = describe_model(small)
-    description["fitted"] = FORGED[name](copy.deepcopy(description["fitted"]))
+def test_forged_values_give_one_clear_error(described, watched, name):
+    description = {**described, "fitted": FORGED[name](copy.deepcopy(described["fitted"]))}
     with watched(), pytest.raises(ModelFileError) as raised:
         build_model(description)
     assert "\n" not in str(raised.value)
 
 
-def test_what_is_forged_is_fine_before(small, frame):
-    assert_same(small, build_model(describe_model(small)), frame)
+def test_what_is_forged_is_fine_before(small, described, frame):
+    assert_same(small, build_model(copy.deepcopy(described)), frame)
 
 
 @pytest.fixture(scope="module")
