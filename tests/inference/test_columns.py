@@ -158,10 +158,8 @@ def test_a_pipeline_is_its_last_step(data):
     scaled = StandardScaler().fit_transform(data.X)
     expected = column_check(NAMED, scaled, data.labelled)
     pipeline = make_pipeline(StandardScaler(), clone(NAMED))
-    fitted = clone(pipeline).fit(data.X, data.labelled)
-    step = fitted.steps[-1][0]
-    search = GridSearchCV(pipeline, {f"{step}__ridge": [NAMED.ridge]}, cv=2).fit(data.X, data.labelled)
-    for model in (pipeline, fitted, search):
+    search = GridSearchCV(pipeline, {f"{pipeline.steps[-1][0]}__ridge": [NAMED.ridge]}, cv=2)
+    for model in (pipeline, search.fit(data.X, data.labelled)):
         found = column_check(model, data.X, data.labelled)
         assert (found.prior, found.p_value, found.verdict) == (expected.prior, expected.p_value, expected.verdict)
 
