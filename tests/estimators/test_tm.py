@@ -51,6 +51,16 @@ def test_the_textbook_gives_the_same(rounds):
     assert not model.converged_
 
 
+@pytest.mark.slow
+def test_at_rest_more_rounds_change_nothing():
+    data = make_double_logistic(500, 4, random_state=1)
+    model = TM(max_iter=2000, tol=1e-9).fit(data.X, data.labelled)
+    longer = TM(max_iter=2000, tol=1e-11).fit(data.X, data.labelled)
+    assert model.converged_
+    assert longer.n_iter_ > model.n_iter_
+    np.testing.assert_allclose(model.coef_, longer.coef_, atol=1e-5)
+
+
 def test_risk_path_ends_at_the_joint_risk_of_the_round():
     data = make_double_logistic(500, 4, random_state=1)
     model = TM(max_iter=2000).fit(data.X, data.labelled)
