@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_terminal_summary(terminalreporter, config):
     if not TORCH and not hasattr(config, "workerinput"):
-        terminalreporter.write_line("Tests on tensors were left out: torch is not installed. `make test-torch` runs them.")
+        terminalreporter.write_line("Tests on tensors are left out without torch; `make test-torch` runs them.")
 
 
 @pytest.fixture

@@ -125,6 +125,14 @@ def test_a_classifier_that_says_0_or_1_breaks_nothing(data):
     assert np.isfinite(model.decision_function(data.X)).all()
 
 
+def test_the_users_classifier_is_left_unfitted(data):
+    mine = LogisticRegression()
+    model = TM(estimator=mine, propensity_estimator=mine).fit(data.X, data.labelled)
+    assert not hasattr(mine, "coef_")
+    assert model.estimator is mine
+    assert model.estimator_ is not model.propensity_estimator_
+
+
 @pytest.mark.slow
 def test_a_refit_forgets_the_last_kind_of_predictor(data):
     model = TM().fit(data.X, data.labelled)

@@ -52,8 +52,7 @@ def assert_same(one, other, rtol=1e-7):
 def test_the_answer_does_not_depend_on_who_computes_it(data, model):
     asked = {"at": data.X[:3], "n_resamples": 3, "random_state": 5}
     alone = intervals(model, data.X, data.labelled, **asked)
-    with parallel_config(backend="threading"):
-        assert_same(alone, intervals(model, data.X, data.labelled, n_jobs=2, **asked))
+    assert_same(alone, intervals(model, data.X, data.labelled, n_jobs=2, **asked))
     other = intervals(model, data.X, data.labelled, **(asked | {"random_state": 6}))
     assert np.abs(ends(alone) - ends(other)).min() > 1e-6
 

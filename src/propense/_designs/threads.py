@@ -76,7 +76,7 @@ def fits_at_once(n_jobs: int | None) -> int:
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
     allowed = max([library.num_threads for library in _openmp().lib_controllers], default=1)
-    return max(int(effective_n_jobs(None)), min(allowed, cpu_count()))
+    return int(max(effective_n_jobs(None), min(allowed, cpu_count())))
 
 
 class _Holds:
