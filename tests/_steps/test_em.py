@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
 
-from propense import LBE, SAREM, JointMLE
+from propense import LBE, SAREM, JointMLE, Oracle
 from propense._designs import as_design
 from propense._inputs.sample import Sample
 from propense._steps.em import Learners, Pair, em_round, fit_em
@@ -295,3 +296,15 @@ def test_rounds_are_alike_however_equal_numbers_are_stored(rng):
         model = LBE(variant="published", random_state=0, max_iter=5)
         fits = [model.fit(each, data.labelled).coef_ for each in (one, other)]
         np.testing.assert_array_equal(*fits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECOVERERS)
+def test_two_thousand_rows_come_near_the_oracle(name):
+    for seed in range(3):
+        data, fresh = (make_double_logistic(n, 10, random_state=s) for n, s in ((2000, seed), (20_000, 100 + seed)))
+        oracle = Oracle().fit(data.X, data.positive)
+        best = balanced_accuracy_score(fresh.positive, oracle.predict(fresh.X))
+        model = RECOVERERS[name].fit(data.X, data.labelled)
+        assert best == pytest.approx(0.85, abs=0.01)
+        assert balanced_accuracy_score(fresh.positive, model.predict(fresh.X)) >= 0.83

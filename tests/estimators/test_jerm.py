@@ -224,3 +224,17 @@ def test_the_published_fallback_takes_the_nine_best(cloud):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = JERM(spy_quantile=1.0, max_iter=1).fit(X, s)
     assert model.positives_path_[0] == pytest.approx((s.sum() + 9) / len(s))
+
+
+def test_spies_are_unlabelled_and_nearest(cloud):
+    X, s = cloud
+    model = JERM().fit(X, s)
+    unlabelled = np.flatnonzero(s == 0)
+    nearest = unlabelled[cdist(X[s == 1], X[s == 0]).argmin(axis=1)]
+    np.testing.assert_array_equal(model.spies_, np.unique(nearest))
+
+
+def test_ridge_shrinks_the_class_coefficients(cloud):
+    X, s = cloud
+    norms = [np.abs(JERM(variant="paper", ridge=ridge).fit(X, s).coef_).sum() for ridge in (0.01, 1.0, 10.0, 100.0)]
+    assert np.diff(norms).max() < 0

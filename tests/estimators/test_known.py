@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propense import KnownPropensity, Naive
+from propense import JERM, KnownPropensity, Naive
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidPropensity
 
@@ -126,3 +126,21 @@ def test_the_curve_may_be_kept_to_some_columns(data):
 def test_one_number_may_come_as_an_array_of_none_dimensions(data):
     one, other = (KnownPropensity().fit(data.X, data.labelled, propensity=e) for e in (0.5, np.array(0.5)))
     np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+def test_the_truth_is_recovered():
+    data = make_double_logistic(20_000, 6, random_state=0)
+    model = KnownPropensity().fit(data.X, data.labelled, propensity=data.propensity)
+    assert np.abs(model.predict_proba(data.X)[:, 1] - data.posterior).mean() < 0.02
+    assert model.prior_ == pytest.approx(data.positive.mean(), abs=0.02)
+    # The curve through the known propensities is e itself where that is logistic.
+    np.testing.assert_allclose(model.predict_propensity(data.X), data.propensity, atol=0.01)
+
+
+def test_another_methods_propensity_serves(data):
+    e = JERM().fit(data.X, data.labelled).predict_propensity(data.X)
+    model = KnownPropensity(ridge=0.0).fit(data.X, data.labelled, propensity=e)
+    t = np.where(data.labelled, 1.0, 0.0)
+    y = model.predict_proba(data.X)[:, 1]
+    t = np.where(data.labelled, 1.0, y * (1 - e) / (1 - y * e))
+    assert np.abs(np.column_stack([np.ones(800), data.X]).T @ (y - t)).max() < 1e-3

@@ -47,3 +47,16 @@ def test_it_has_no_coefficients_of_its_own(problem):
     assert not hasattr(model, "coef_")
     with pytest.raises(AttributeError, match="posterior of this PGLin is not linear"):
         _ = model.coef_
+
+
+def test_it_recovers_its_own_model(rng):
+    """e = k·y, y reaches 1, and the chance of a label is logistic: all that it assumes."""
+    X = rng.uniform(-1, 1, size=(20_000, 2))
+    chance = 1 / (1 + np.exp(1 - 2 * X[:, 0]))
+    k = 1 / (1 + np.exp(-1))  # The chance at x = 1, where y is 1.
+    posterior = np.sqrt(chance / k)
+    positive = rng.random(20_000) < posterior
+    model = PGLin().fit(X, positive & (rng.random(20_000) < k * posterior))
+    assert np.abs(model.predict_proba(X)[:, 1] - posterior).mean() < 0.02
+    assert np.abs(model.predict_propensity(X) - k * posterior).mean() < 0.02
+    assert model.prior_ == pytest.approx(positive.mean(), abs=0.02)

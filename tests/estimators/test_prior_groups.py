@@ -348,3 +348,25 @@ def test_resampled_rows_keep_their_groups(problem):
     assert 0.4 < found.prior.low < model.prior_ < found.prior.high < 0.6
     free = intervals(clone(LINEAR).fit(X, s), X, s, n_resamples=10, random_state=0)
     assert found.prior.high - found.prior.low < 0.5 * (free.prior.high - free.prior.low)
+
+
+@pytest.mark.slow
+def test_shares_by_group_mend_what_the_labels_hide():
+    """Two groups of equal label rates: in one, more are positive and fewer of them labelled. Only the shares say so."""
+    rng = np.random.default_rng(0)
+    n = 6000
+    group = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 2))
+    y = expit(2.0 * X[:, 0] + np.where(group == 1, 1.0, -1.5))
+    positive = rng.random(n) < y
+    s = positive & (rng.random(n) < np.where(group == 1, 0.3, 0.8))
+    rows = np.column_stack([X, group])
+    truth = {each: positive[group == each].mean() for each in (0, 1)}
+    model = PUClassifier(learners=[LogisticRegression()], random_state=0)
+    overall = clone(model).set_params(prior=positive.mean()).fit(rows, s)
+    by_group = known(model, truth, 2).fit(rows, s)
+    errors = [np.abs(each.predict_proba(rows)[:, 1] - y).mean() for each in (overall, by_group)]
+    assert errors[1] < 0.4 * errors[0]
+    e = np.where(group == 1, 0.3, 0.8)
+    errors = [np.abs(each.predict_propensity(rows) - e)[positive].mean() for each in (overall, by_group)]
+    assert errors[1] < 0.7 * errors[0]

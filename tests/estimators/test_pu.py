@@ -207,3 +207,10 @@ def test_the_search_for_many_rows_finds_the_same_answer(monkeypatch, name, negat
     assert quick.diagnosis_.evidence == pytest.approx(slow.diagnosis_.evidence, abs=1e-5)
     assert quick.diagnosis_.stability == slow.diagnosis_.stability
     assert quick.diagnosis_.priors == pytest.approx(slow.diagnosis_.priors, abs=1e-6)
+
+
+def test_a_constant_propensity_is_the_height():
+    data = world("constant", 20_000)
+    model = linear(random_state=0).fit(data.X, data.labelled)
+    assert model.diagnosis_.height == pytest.approx(expit(-0.4), abs=0.03)
+    assert model.prior_ == pytest.approx(data.positive.mean(), abs=0.05)

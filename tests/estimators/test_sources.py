@@ -11,8 +11,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propense import JointMLE, SeveralSources, load, save
+from propense import JointMLE, SeveralSources, intervals, load, save
 from propense.errors import InvalidLabels, InvalidOption, NoLabelledInstances, NoUnlabelledInstances
+from sources import WORLDS, make
 
 
 def sigmoid(t):
@@ -264,3 +265,25 @@ def test_columns_of_labels_pass_through_scikit_learn(rng):
     Z = grid.best_estimator_[0].transform(X)
     assert model.score(Z, Y) == np.mean(model.predict(Z) == Y.any(axis=1))
     assert model.score(Z, positive) == np.mean(model.predict(Z) == positive)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["class", "rare", "shared", "curved"])
+def test_two_looks_are_within_two_points_of_the_truth(world):
+    """Worlds of `benchmarks/sources.py`, where methods for one source are further off."""
+    errors = []
+    for seed in range(100, 108):
+        X, positive, Y = make(WORLDS[world], seed)
+        errors.append(SeveralSources().fit(X, Y).prior_ - positive.mean())
+    assert np.abs(errors).mean() < 0.02
+    assert abs(np.mean(errors)) < 0.015
+
+
+def test_intervals_refit_the_sources(rng):
+    X, positive, Y = world(rng, 2000)
+    model = SeveralSources().fit(X, Y)
+    found = intervals(model, X, Y, n_resamples=40, random_state=0)
+    assert found.failed == 0
+    assert found.prior.low < model.prior_ < found.prior.high
+    assert found.prior.low < positive.mean() < found.prior.high
+    assert found.prior.high - found.prior.low < 0.15
