@@ -17,7 +17,7 @@ if _TYPE_CHECKING:
     from propense.model_files.onnx_graphs import to_onnx as to_onnx
     from propense.model_files.trusted_types import TRUSTED_TYPES as TRUSTED_TYPES
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _ROOMS = (
     "audit",
