@@ -25,6 +25,8 @@ def call(*arguments, cwd=".", together=False, **environment):
         contextlib.chdir(cwd),
         mock.patch.dict(os.environ, environment),
         mock.patch.object(sys, "argv", ["propense", *map(str, arguments)]),
+        # Under `python -m pytest`, the command would be called "python -m propense".
+        mock.patch.object(sys.modules["__main__"], "__package__", None),
         mock.patch.object(sys, "path", [*sys.path]),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
