@@ -127,7 +127,11 @@ def test_rows_that_would_fill_the_memory_are_refused(tmp_path, name):
     before = pa.total_allocated_bytes()
     with pytest.raises(InvalidTable, match=message):
         TableFile(tmp_path / name).read()
-    assert pa.total_allocated_bytes() == before
+    # What pyarrow has read ahead is freed when its thread has ended.
+    give_up = time.monotonic() + 600
+    while pa.total_allocated_bytes() > before and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert pa.total_allocated_bytes() <= before
     # In batches, as a table is scored, any number of rows takes little memory.
     assert sum(batch.num_rows for batch in TableFile(tmp_path / name).batches()) in (6_000_000, 10**7)
 
