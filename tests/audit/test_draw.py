@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from propense.audit import draw
+from propense.audit._draw import _whole
 from propense.errors import InvalidInput, InvalidOption
 
 
@@ -107,3 +108,8 @@ def test_bad_input_is_named(change, error, words):
     given = {"hidden": [0.5, 0.2, 0.1], "size": 2, "labelled": [0, 0, 1], **change}
     with pytest.raises(error, match=words):
         draw(given.pop("hidden"), **given)
+
+
+def test_rows_left_over_go_where_the_largest_parts_were_cut_off():
+    assert _whole(np.array([1.4, 9.5, 0.3]), np.array([5, 20, 7]), 12).tolist() == [1, 10, 1]
+    assert _whole(np.array([1.4, 9.5, 2.1]), np.array([5, 9, 7]), 13).tolist() == [2, 9, 2]

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propense import JointMLE, SeveralSources, intervals, load, save
-from propense.errors import InvalidLabels, InvalidOption, NoLabelledInstances, NoUnlabelledInstances
+from propense.errors import DoubtfulFit, InvalidLabels, InvalidOption, NoLabelledInstances, NoUnlabelledInstances
 from sources import WORLDS, make
 
 
@@ -287,3 +287,14 @@ def test_intervals_refit_the_sources(rng):
     assert found.prior.low < model.prior_ < found.prior.high
     assert found.prior.low < positive.mean() < found.prior.high
     assert found.prior.high - found.prior.low < 0.15
+
+
+def test_rows_that_two_sources_labelled_are_counted(rng):
+    X, _, Y = world(rng, 600)
+    both = np.flatnonzero(Y.all(axis=1))
+    Y[both[9:], 1] = False
+    with pytest.warns(DoubtfulFit, match="Only 9 rows have labels from two of the 2 sources"):
+        SeveralSources().fit(X, Y)
+    Y[both[:9], 1] = False
+    with pytest.warns(DoubtfulFit, match="No row has labels from two of the 2 sources"):
+        SeveralSources().fit(X, Y)

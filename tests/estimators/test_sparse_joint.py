@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
@@ -31,6 +32,19 @@ def path(request, data):
 def mean_loss(X, s, model):
     chance = model.predict_proba(X)[:, 1] * model.predict_propensity(X)
     return -np.where(s, np.log(chance), np.log1p(-chance)).mean()
+
+
+def test_the_risk_without_slopes_is_the_entropy_of_the_labels(data, path):
+    _, s = data
+    entropy = -np.where(s, np.log(s.mean()), np.log1p(-s.mean())).mean()
+    assert path.risk_path_[0] == pytest.approx(entropy, rel=1e-9)
+
+
+def test_the_largest_alpha_does_not_depend_on_the_scale_of_the_weights(data):
+    X, s = data
+    model = SparseJoint(variant="plain", n_alphas=2, eps=0.5, folds=2, random_state=0)
+    light = clone(model).fit(X, s, sample_weight=np.full(len(s), 1e-4))
+    np.testing.assert_allclose(light.alphas_, model.fit(X, s).alphas_, rtol=1e-6)
 
 
 @pytest.mark.slow

@@ -318,6 +318,15 @@ def test_a_function_of_parts_is_split_exactly_also_at_the_baseline(rng):
     # Two columns that cancel out still pull, by the slope of the function.
     slope = (1 - np.tanh(0.5) ** 2) * np.exp(-1.0)
     np.testing.assert_allclose(split.shares[0], slope * shares[0], rtol=1e-6)
+    # In each row by its own slope.
+    shares[1] = [1.0, -4.0, 3.0]
+    other = Part(-1.0, np.linspace(-2.0, 1.0, 50), rng.normal(size=(50, 3)))
+    split = carry(lambda a, b: np.tanh(a) + np.exp(b) * a, Part(0.5, 0.5 + shares.sum(axis=1), shares), other)
+    alone = carry(lambda b: 0.5 * np.exp(b), other)
+    slopes = 1 - np.tanh(0.5) ** 2 + np.exp(other.value[:2])
+    np.testing.assert_allclose(
+        (split.shares - alone.shares)[:2], slopes[:, np.newaxis] * shares[:2], rtol=1e-6, atol=1e-9
+    )
     certain = Part(math.inf, np.full(50, math.inf), np.zeros((50, 3)))
     assert np.isfinite(carry(lambda a, b: a + 0 * np.isinf(b), one, certain).shares).all()
 
