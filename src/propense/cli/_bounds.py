@@ -93,9 +93,9 @@ def bounds(
         say(*str(found).splitlines(), *([] if at_most is None else [found.robustness_words(prior)]))
 
 
-def _numbers(option: str, given: str) -> list[float]:
+def _numbers(option: str, given: str) -> tuple[float, ...]:
     try:
-        return [float(part) for part in given.split(",")]
+        return tuple(float(part) for part in given.split(","))
     except ValueError:
         raise InvalidOption(f"{option} {given}: pass numbers with commas between them, such as 1,0.8 or 2.") from None
 

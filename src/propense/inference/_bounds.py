@@ -386,22 +386,25 @@ def _cells(read: ReadRows, top: float) -> Index:
 
 
 def _read_spread(spread: Any) -> tuple[float, ...]:
-    several = tuple(spread) if isinstance(spread, Sequence | np.ndarray) and not isinstance(spread, str) else (spread,)
-    if not several or not all(Number(1.0).allows(each) for each in several):
-        raise InvalidOption(f"spread={spread!r}: must be a factor ≥ 1, or several, such as 2; 1 is labels at random.")
-    return tuple(map(float, several))
+    return _several("spread", spread, Number(1.0), "a factor ≥ 1, or several, such as 2; 1 is labels at random")
 
 
 def _read_purity(purity: Any, top_share: float) -> tuple[float, ...]:
-    several = tuple(purity) if isinstance(purity, Sequence | np.ndarray) and not isinstance(purity, str) else (purity,)
-    if not several or not all(Number(0.0, 1.0).allows(each) for each in several):
-        raise InvalidOption(f"purity={purity!r}: must be a share from 0 to 1, or several, such as 0.8.")
+    several = _several("purity", purity, Number(0.0, 1.0), "a share from 0 to 1, or several, such as 0.8")
     # A share of exactly s_top may differ from it by rounding.
     if min(several) < top_share - 1e-9:
         raise InvalidOption(
             f"purity={min(several):g}: {top_share:.1%} of the top rows are labelled, and therefore positive. Pass a "
             f"share of at least {math.ceil(1000 * top_share) / 1000:g}."
         )
+    return several
+
+
+def _several(name: str, value: Any, allowed: Number, words: str) -> tuple[float, ...]:
+    several = tuple(value) if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else (value,)
+    wrong = [each for each in several if not allowed.allows(each)] if several else [several]
+    if wrong:
+        raise InvalidOption(f"{name}={wrong[0]!r}: must be {words}.")
     return tuple(map(float, several))
 
 
@@ -418,7 +421,7 @@ def _read_checked(checked: Any, purity: Any, confidence: float) -> tuple[float, 
             "rows first, then that of all that were checked."
         )
     if purity is not None:
-        raise InvalidOption(f"purity={purity!r}: leave it out, because checked= gives the purity of the top rows.")
+        raise InvalidOption("purity= and checked= exclude each other: the rows that were checked give the purity.")
     found = binomtest(int(checked[0]), int(checked[1])).proportion_ci(confidence)
     return checked[0] / checked[1], float(found.low), float(found.high)
 
