@@ -135,7 +135,7 @@ class Bounds(Readable):
     def robustness_words(self, prior: float, purity: float | None = None) -> str:
         """`robustness` in a sentence."""
         spread, (purity,) = self.robustness(prior, purity), self._read_purity(purity)
-        given = f"If {_share(purity)} of the top rows are positive"
+        given = f"If {'all' if purity == 1.0 else f'{_share(purity)} of the'} top rows are positive"
         if spread == 1.0:
             least = self.between(1.0, purity)[0]
             return f"{given}, at least {least:.1%} of the rows are, even if some positives are much harder to label."
