@@ -382,7 +382,11 @@ def _cells(read: ReadRows, top: float) -> Index:
         first = 0
     # The lowest rows, up to the one with which they hold enough labels.
     last = min(int(np.searchsorted(labels[0] - np.append(labels[1:], 0.0), _LABELS)), max(first - 1, 0))
-    return np.clip(cells, last, first) - last
+    cells = np.clip(cells, last, first) - last
+    # A cell without labels always joins the one below, whatever the weights.
+    starts = np.bincount(cells, read.labelled) > 0
+    starts[0] = True
+    return (np.cumsum(starts) - 1)[cells]
 
 
 def _read_spread(spread: Any) -> tuple[float, ...]:
