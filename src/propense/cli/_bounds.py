@@ -108,23 +108,13 @@ def _counts(given: str) -> tuple[int, int]:
 
 
 def _as_result(found: "Bounds", prior: float) -> dict[str, Any]:
-    """The bounds in plain values."""
-    positives = [
-        {
-            "spread": spread,
-            "purity": purity,
-            "low": found.low[i, j],
-            "high": found.high[i, j],
-            "low_limit": found.low_limit[i, j],
-            "high_limit": found.high_limit[i, j],
-        }
-        for i, spread in enumerate(found.spread)
-        for j, purity in enumerate(found.purity)
-    ]
+    """The bounds in plain values; of the positives, a list for each spread with a number for each purity."""
     return {
         "labelled": found.labelled,
         "top": {"rows": found.top_rows, "labelled": found.top_share, "purity_limits": found.purity_limits},
-        "positives": positives,
+        "spread": found.spread,
+        "purity": found.purity,
+        "positives": {name: getattr(found, name) for name in ("low", "high", "low_limit", "high_limit")},
         "model": found.estimate,
         "robustness": {"positives": prior, "spread": found.robustness(prior)},
         "confidence": found.confidence,

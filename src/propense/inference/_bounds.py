@@ -27,17 +27,7 @@ _PURITY = (1.0, 0.8)
 
 @dataclass(frozen=True)
 class LabelCurve:
-    """The distribution of s(x) over the rows, as far as the bounds need it.
-
-    Attributes
-    ----------
-    labelled : float
-        P(S=1), the mean of s(x).
-    top_share : float
-        The s(x) of the top rows; no other is larger.
-    relative, shares : Vector
-        s(x)/s_top in blocks of rows, in rising order, and the share of the rows in each block.
-    """
+    """The distribution of s(x): s(x)/s_top in blocks of rows, in rising order, and the share of the rows in each."""
 
     labelled: float
     top_share: float
@@ -156,46 +146,41 @@ class Bounds(Readable):
         return f"{ends} of rows are positive; {given}"
 
     def _sheets(self) -> list[Sheet]:
-        head = ["times harder", *(f"top rows {_share(each)} positive" for each in self.purity)]
-        lines = []
-        for i, spread in enumerate(self.spread):
-            cells = (
-                f"{_between(self.low[i, j], self.high[i, j])} ({_between(self.low_limit[i, j], self.high_limit[i, j])})"
-                for j in range(len(self.purity))
-            )
-            lines.append([f"{spread:g}", *cells])
-        return [Sheet("", head, lines)]
+        ends = np.dstack([self.low, self.high, self.low_limit, self.high_limit])
+        lines = [
+            [f"{spread:g}", *(f"{_between(*cell[:2])} ({_between(*cell[2:])})" for cell in cells)]
+            for spread, cells in zip(self.spread, ends, strict=True)
+        ]
+        return [Sheet("", ["times harder", *(f"top rows {_share(each)} positive" for each in self.purity)], lines)]
 
-    def _words(self) -> tuple[list[str], str]:
-        """What is said before the table, and after it."""
-        before = [
+    def _words(self) -> list[str]:
+        """What is said; the table stands before the last line."""
+        lines = [
             f"{self.labelled:.1%} of the rows are labelled, so at least as many are positive.",
             f"Top rows: the {self.top_rows:,} rows to which the model gives the highest chance of a label. "
             f"{self.top_share:.1%} of them are labelled.",
         ]
         if self.checked and self.purity_limits:
-            found, low, high = self.checked, *self.purity_limits
-            before.append(
-                f"{found[0]:,} of {found[1]:,} unlabelled top rows that were checked are positive: of all top rows, "
-                f"{self.purity[0]:.1%} ({low:.1%} to {high:.1%})."
+            lines.append(
+                f"{self.checked[0]:,} of {self.checked[1]:,} unlabelled top rows that were checked are positive: of "
+                f"all top rows, {self.purity[0]:.1%} ({self.purity_limits[0]:.1%} to {self.purity_limits[1]:.1%})."
             )
-        before.append(
+        return [
+            *lines,
             "Positive rows, if the hardest positives are at most so many times harder to label than those of the top "
-            f"rows, and in brackets the {100 * self.confidence:g}% limits:"
-        )
-        estimate = f"The fit estimates {self.estimate:.1%}. {self.robustness_words(min(1.0, self.estimate))}"
-        return before, estimate
+            f"rows, and in brackets the {100 * self.confidence:g}% limits:",
+            f"The fit estimates {self.estimate:.1%}. {self.robustness_words(min(1.0, self.estimate))}",
+        ]
 
     def __str__(self) -> str:
-        before, after = self._words()
-        table = [self._sheets()[0].head, *self._sheets()[0].lines]
+        (sheet,), words = self._sheets(), self._words()
+        table = [sheet.head, *sheet.lines]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in table]
-        return "\n".join([*before, *(f"  {line}" for line in lines), after])
+        lines = ["  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in table]
+        return "\n".join([*words[:-1], *lines, words[-1]])
 
     def _repr_html_(self) -> str:
-        before, after = self._words()
-        return as_html(type(self).__name__, [*before, after], self._sheets())
+        return as_html(type(self).__name__, self._words(), self._sheets())
 
 
 def _share(purity: float) -> str:
