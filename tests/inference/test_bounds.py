@@ -147,6 +147,8 @@ def test_a_purity_that_the_labels_contradict_is_left_out_or_refused():
         find_bounds(rows_of(labelled, s), purity=(1.0, 0.5))
     with pytest.raises(InvalidOption, match=r"purity=0\.5"):
         found.robustness(0.4, 0.5)
+    with pytest.raises(InvalidOption, match=r"spread=\(1, 2\): must be a factor"):
+        found.between((1, 2))
 
 
 def test_the_rows_of_fit_are_ordered_by_models_that_have_not_seen_them():

@@ -17,7 +17,7 @@ from propense._representation import Readable, Sheet, as_html
 from propense.errors import InvalidOption
 from propense.inference._bound_rows import ReadRows, read_rows
 
-__all__ = ["Bounds", "bounds", "find_bounds"]
+__all__ = ["Bounds", "LabelCurve", "bounds", "find_bounds"]
 
 _DRAWS = 200
 # The fewest labels in the top rows: the relative error of their labelled share is then about 1/√20, or 22 %.
@@ -104,8 +104,7 @@ class Bounds(Readable):
 
     def between(self, spread: float, purity: float | None = None) -> tuple[float, float]:
         """The least and the largest share of positive rows for any spread and purity; the first purity by default."""
-        (spread,), (purity,) = _read_spread(spread), self._read_purity(purity)
-        low, high = self.curve.ends(spread, purity)
+        low, high = self.curve.ends(*_read_spread([spread]), self._read_purity(purity))
         return float(low), float(high)
 
     def robustness(self, prior: float, purity: float | None = None) -> float:
@@ -115,7 +114,7 @@ class Bounds(Readable):
         """
         if not Number(0.0, 1.0).allows(prior):
             raise InvalidOption(f"prior={prior!r}: must be {Number(0.0, 1.0)}.")
-        (purity,) = self._read_purity(purity)
+        purity = self._read_purity(purity)
         if prior > purity:
             return math.inf
         # The upper end is linear in Λ between the values at which a block reaches 1.
@@ -124,7 +123,7 @@ class Bounds(Readable):
 
     def robustness_words(self, prior: float, purity: float | None = None) -> str:
         """`robustness` in a sentence."""
-        spread, (purity,) = self.robustness(prior, purity), self._read_purity(purity)
+        spread, purity = self.robustness(prior, purity), self._read_purity(purity)
         given = f"If {'all' if purity == 1.0 else f'{_share(purity)} of the'} top rows are positive"
         if spread == 1.0:
             least = self.between(1.0, purity)[0]
@@ -137,8 +136,8 @@ class Bounds(Readable):
             f"before more than {prior:.1%} of the rows could be positive."
         )
 
-    def _read_purity(self, purity: Any) -> tuple[float, ...]:
-        return self.purity[:1] if purity is None else _read_purity(purity, self.top_share)
+    def _read_purity(self, purity: Any) -> float:
+        return self.purity[0] if purity is None else _read_purity([purity], self.top_share)[0]
 
     def _headline(self) -> str:
         ends = _between(self.low[-1, 0], self.high[-1, 0])
