@@ -36,19 +36,14 @@ def world(n=4000, seed=0, level=0.6):
     return rng.random(n) < s, s
 
 
-def test_without_spread_the_set_is_the_point_of_labels_at_random(found):
-    np.testing.assert_allclose(found.low[0], found.high[0], rtol=1e-12)
-    np.testing.assert_allclose(found.low[0], np.multiply(found.purity, found.labelled / found.top_share), rtol=1e-12)
-    assert found.curve.relative @ found.curve.shares * found.top_share == pytest.approx(found.labelled, rel=1e-12)
-
-
-def test_the_top_rows_are_labelled_as_often_as_is_said(fitted, found):
+def test_without_spread_the_set_is_the_point_of_labels_at_random_and_of_the_top_rows(fitted, found):
     model, data = fitted
-    score = model.predict_proba(data.X)[:, 1] * model.predict_propensity(data.X)
-    top = score >= found.top_score
+    top = model.predict_proba(data.X)[:, 1] * model.predict_propensity(data.X) >= found.top_score
     assert top.sum() == found.top_rows >= 0.02 * len(top)
     assert data.labelled[top].sum() >= 20
-    assert data.labelled[top].mean() == pytest.approx(found.top_share)
+    point = np.multiply(found.purity, data.labelled.mean() / data.labelled[top].mean())
+    np.testing.assert_allclose([found.low[0], found.high[0]], [point, point], rtol=1e-12)
+    assert found.curve.relative @ found.curve.shares * found.top_share == pytest.approx(found.labelled, rel=1e-12)
 
 
 def test_more_spread_and_more_purity_allow_more_up_to_the_purity_itself(found):
@@ -95,9 +90,7 @@ def test_robustness_inverts_the_upper_end(found):
     assert found.between(found.robustness(0.95, 0.95), 0.95)[1] == pytest.approx(0.95)
     assert "at least" in found.robustness_words(found.labelled)
     assert "97.0% cannot be reached" in found.robustness_words(0.97, 0.95)
-    times = f"{found.robustness(found.estimate):.1f} times harder for the hardest positives than for the easiest before"
-    assert times in str(found)
-    assert f"more than {found.estimate:.1%} of the rows could be positive" in str(found)
+    assert f"have to be {found.robustness(found.estimate):.1f} times harder" in str(found)
 
 
 def test_a_weight_of_two_is_the_row_twice_and_of_none_no_row(fitted):
@@ -181,23 +174,20 @@ BAD = [
 
 
 @pytest.mark.parametrize(("given", "words"), BAD, ids=lambda each: str(each)[:40])
-def test_arguments_that_cannot_be_used_are_named(fitted, given, words):
-    model, data = fitted
+def test_arguments_that_cannot_be_used_are_named(given, words):
     with pytest.raises(InvalidInput, match=words):
-        bounds(model, data.X, data.labelled, **given)
+        find_bounds(rows_of([0, 1], np.arange(2.0)), **given)
 
 
 def test_models_and_labels_that_cannot_be_used_are_named(fitted):
     model, data = fitted
     several = SeveralSources().fit(data.X, np.column_stack([data.labelled, data.X[:, 0] + data.X[:, 3] > 1]))
     three = np.where(data.labelled, 1.0, np.where(np.arange(1500) % 10 == 0, 0.0, np.nan))
-    for method, X, y, words in (
-        (LogisticRegression(), data.X, data.labelled, "LogisticRegression is neither a fitted estimator of propense"),
-        (several, data.X, data.labelled, "bounds is about one column of labels, but SeveralSources has several"),
-        (model, data.X, np.zeros(1500), "y has no labelled rows"),
-        (model, data.X, np.where(data.labelled, "yes", "no"), "y marks labelled rows by yes, but in fit it was True"),
-        (model, data.X[:, :3], data.labelled, "3 features"),
-        (model, data.X, three, "bounds does not take known negatives"),
+    for method, y, words in (
+        (LogisticRegression(), data.labelled, "LogisticRegression is neither a fitted estimator of propense"),
+        (several, data.labelled, "bounds is about one column of labels, but SeveralSources has several"),
+        (model, np.where(data.labelled, "yes", "no"), "y marks labelled rows by yes, but in fit it was True"),
+        (model, three, "bounds does not take known negatives"),
     ):
         with pytest.raises(InvalidInput, match=words):
-            bounds(method, X, y)
+            bounds(method, data.X, y)

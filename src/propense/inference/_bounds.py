@@ -104,7 +104,7 @@ class Bounds(Readable):
 
     def between(self, spread: float, purity: float | None = None) -> tuple[float, float]:
         """The least and the largest share of positive rows for any spread and purity; the first purity by default."""
-        low, high = self.curve.ends(*_read_spread([spread]), self._read_purity(purity))
+        low, high = self.curve.ends(_read_spread([spread])[0], self._read_purity(purity))
         return float(low), float(high)
 
     def robustness(self, prior: float, purity: float | None = None) -> float:
