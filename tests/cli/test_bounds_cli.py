@@ -37,7 +37,7 @@ def test_bounds_are_one_json_object_with_the_numbers_of_python(folder):
     assert all(ends == getattr(found, name).tolist() for name, ends in got["positives"].items())
     assert got["robustness"] == {"positives": 0.6, "spread": pytest.approx(found.robustness(0.6))}
     assert (got["labelled"], got["model"], got["confidence"]) == (found.labelled, found.estimate, 0.9)
-    assert got["top"] == {"rows": found.top_rows, "labelled": found.top_share, "purity_limits": None}
+    assert got["top"] == {"rows": found.top_rows, "score": found.top_score, "labelled": found.top_share}
 
 
 def test_it_is_said_in_words_and_rows_that_were_checked_replace_the_purity(folder):

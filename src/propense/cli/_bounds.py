@@ -111,9 +111,10 @@ def _as_result(found: "Bounds", prior: float) -> dict[str, Any]:
     """The bounds in plain values; of the positives, a list for each spread with a number for each purity."""
     return {
         "labelled": found.labelled,
-        "top": {"rows": found.top_rows, "labelled": found.top_share, "purity_limits": found.purity_limits},
+        "top": {"rows": found.top_rows, "score": found.top_score, "labelled": found.top_share},
         "spread": found.spread,
         "purity": found.purity,
+        "purity_limits": found.purity_limits,
         "positives": {name: getattr(found, name) for name in ("low", "high", "low_limit", "high_limit")},
         "model": found.estimate,
         "robustness": {"positives": prior, "spread": found.robustness(prior)},
