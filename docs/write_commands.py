@@ -21,7 +21,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, str] | None]] = {
     ),
     "score": ("new.csv --model patients.propense --out scored.csv", ("scoring", "guides/table.md#score")),
     "compare": ("patients.csv --label reported --id patient", ("comparing methods", "guides/table.md#compare-methods")),
-    "bounds": ("patients.csv --model patients.propense --propensity 0.2-0.9", ("bounds", "guides/bounds.md")),
+    "bounds": ("patients.csv --model patients.propense --spread 1,2,3 --purity 1,0.8", ("bounds", "guides/bounds.md")),
     "inspect": ("patients.propense", ("scoring", "guides/table.md#score")),
     "methods": ("jerm", ("which method", "which_method.md")),
     "serve": ("", ("on a local page", "guides/serve.md")),

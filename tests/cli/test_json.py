@@ -130,7 +130,7 @@ def test_scores_audits_and_models_are_objects(folder):
     prior = read(call("inspect", "s.propense", "--json", cwd=folder))["prior"]
     assert prior["low"] < prior["estimate"] < prior["high"]
     assert shown["audit"] is None
-    bound = read(call("bounds", "t.csv", "--model", "n.propense", "--propensity", "0.2", "--json", cwd=folder))
+    bound = read(call("bounds", "t.csv", "--model", "n.propense", "--spread", "2", "--json", cwd=folder))
     assert bound["command"] == "bounds"
 
 

@@ -618,7 +618,7 @@ def test_a_folder_is_read_as_its_table_by_every_command(in_pieces, folder, tmp_p
         assert printed[0] == printed[1]
     asked = "score", in_pieces, *model, "--out", "-", "--format", "tsv"
     assert call(*asked)[1].splitlines()[0].endswith('"reported"\t"posterior"\t"propensity"\t"hidden"')
-    found = [call("bounds", table, *model, "--odds-ratio", 2) for table in (in_pieces, tmp_path / "whole.parquet")]
+    found = [call("bounds", table, *model, "--spread", 2) for table in (in_pieces, tmp_path / "whole.parquet")]
     assert found[0] == found[1]
     assert found[0][0] == 0
     out = in_pieces / "scores.parquet"

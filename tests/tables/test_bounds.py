@@ -1,7 +1,5 @@
 """The sentences on bounds are those of `propense.bounds`."""
 
-import re
-
 import pytest
 
 from propense import JointMLE, Naive, bounds
@@ -19,14 +17,12 @@ def fitted():
 def test_sentences_have_the_numbers_of_bounds(fitted):
     model, data = fitted
     words = " ".join(describe_bounds(summarise_estimator(model, data.X, data.labelled)))
-    assert f"at least {data.labelled.mean():.0%} of the rows are positive" in words
-    for least in (0.5, 0.25, 0.1):
-        most = bounds(model, data.X, data.labelled, propensity=least).prior[1]
-        assert re.search(f"at least {least:.0%}, at most {most:.0%}[; .]", words)
-    found = bounds(model, data.X, data.labelled, odds_ratio=3)
-    assert f"between any two positives, at most {found.prior[1]:.0%} are." in words
-    assert f"{found.robustness_value.halved:.3g} times those of the model, there are half as many" in words
-    assert f"if they are {found.robustness_value.doubled:.3g} times lower, twice as many" in words
+    found = bounds(model, data.X, data.labelled)
+    assert f"at least {found.labelled:.0%} of the rows are positive" in words
+    assert f"If all {found.top_rows} rows to which the model gives the highest chance of a label are positive" in words
+    assert f"{found.between(1)[0]:.0%} of the rows are if no positive is harder to label" in words
+    assert f"at most {found.between(3)[1]:.0%} if the hardest ones are up to 3 times harder to label" in words
+    assert found.robustness_words(found.estimate) in words
 
 
 def test_the_report_says_it_unless_nothing_is_hidden(fitted):

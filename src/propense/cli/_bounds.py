@@ -17,61 +17,41 @@ if TYPE_CHECKING:
 
 __all__ = ["bounds"]
 
-_NUMBER = r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)"
-_RANGE = re.compile(f"{_NUMBER}(?:[-,]{_NUMBER})?")
-
 
 def bounds(
     table: Table,
     model: ModelFile,
-    propensity: Annotated[
+    spread: Annotated[
+        str,
+        typer.Option(
+            "--spread",
+            help="How many times harder to label the hardest positives may be than those of the top rows, the rows to "
+            "which the model gives the highest chance of a label. 1 means labels at random.",
+        ),
+    ] = "1,1.5,2,3,5",
+    purity: Annotated[
         str | None,
         typer.Option(
-            "--propensity",
-            help="Assume that a positive is labelled with a chance in this range: 0.2-0.9, or 0.2 for at least 0.2.",
+            "--purity",
+            help="The share of the top rows that is positive. Without it, both 1 and 0.8, or only 1 if the labels "
+            "contradict 0.8.",
         ),
     ] = None,
-    odds_ratio: Annotated[
-        float | None,
-        typer.Option(
-            "--odds-ratio",
-            help="Assume that the odds of a label, chance / (1 - chance), differ by at most this factor between any "
-            "two positives.",
-        ),
-    ] = None,
-    departure: Annotated[
-        float | None,
-        typer.Option(
-            "--departure",
-            help="Assume that the odds of a label are within this factor of those of the model: with 2, they are from "
-            "half of them to twice them.",
-        ),
-    ] = None,
-    rising: Annotated[
-        bool,
-        typer.Option(
-            "--rising",
-            help="Assume that of two positives, the one that the model holds more likely to be positive is labelled at "
-            "least as often.",
-        ),
-    ] = False,
-    clearest: Annotated[
-        float | None,
-        typer.Option(
-            "--clearest",
-            help="Assume that of the rows that the model holds most likely to be positive, at least this share is.",
-        ),
-    ] = None,
-    correlation: Annotated[
+    checked: Annotated[
         str | None,
         typer.Option(
-            "--correlation",
-            help="Assume that something that no column shows affects both being positive and being labelled. Give the "
-            "correlation of the two effects: 0.3 for at most 0.3 in either direction, or a range: 0-0.5.",
+            "--checked",
+            help="46/78: of 78 rows drawn at random among the unlabelled top rows and checked, 46 are positive. It "
+            "replaces --purity.",
         ),
     ] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", help="A column whose values are groups, for ranges by group.")
+    at_most: Annotated[
+        float | None,
+        typer.Option(
+            "--at-most",
+            help="Say how much harder labelling would have to be before more than this many per cent of the rows could "
+            "be positive.",
+        ),
     ] = None,
     confidence: Annotated[
         float, typer.Option("--confidence", help="How often the limits should hold, in per cent.")
@@ -83,19 +63,18 @@ def bounds(
     format: Format = None,
     method: Method = None,
 ) -> None:
-    """Give the range of the number of positive rows that follows from your assumptions about the labels alone."""
+    """Give the range of the share of positive rows, if labelling differs between positives by no more than a factor."""
     from propense.cli._fit_progress import show_steps
     from propense.tables import bound_table
 
     if not 50.0 <= confidence < 100.0:
         raise InvalidOption(f"--confidence {confidence:g}: give per cent, from 50 to below 100, such as 95.")
+    if at_most is not None and not 0.0 < at_most <= 100.0:
+        raise InvalidOption(f"--at-most {at_most:g}: give per cent of the rows, above 0 and at most 100, such as 30.")
     given = {
-        "propensity": _range("--propensity", propensity),
-        "odds_ratio": odds_ratio,
-        "departure": departure,
-        "rising": rising,
-        "clearest": clearest,
-        "correlation": _range("--correlation", correlation),
+        "spread": _numbers("--spread", spread),
+        "purity": None if purity is None else _numbers("--purity", purity),
+        "checked": None if checked is None else _counts(checked),
         "confidence": confidence / 100.0,
     }
     if method is not None:
@@ -105,52 +84,39 @@ def bounds(
     with show_steps() as doing:
         rows = source.read()
         doing("Computing the range under the assumptions")
-        found = bound_table(fitted, rows, group=group, where=source.where, decimal=decimal, **given)
+        found = bound_table(fitted, rows, where=source.where, decimal=decimal, **given)
     say(*said_of(source))
+    prior = found.estimate if at_most is None else at_most / 100.0
     if json:
-        print_json("bounds", _as_result(found))
+        print_json("bounds", _as_result(found, prior))
     else:
-        say(*str(found).splitlines())
+        say(*str(found).splitlines(), *([] if at_most is None else [found.robustness_words(prior)]))
 
 
-def _range(option: str, given: str | None) -> Any:
-    """A number, or two with a dash or a comma between them; a dash before a number is its sign."""
-    if given is None:
-        return None
-    found = _RANGE.fullmatch(given.replace("–", "-").replace(" ", ""))
+def _numbers(option: str, given: str) -> tuple[float, ...]:
     try:
-        numbers = [] if found is None else [float(part) for part in found.groups() if part is not None]
+        return tuple(float(part) for part in given.split(","))
     except ValueError:
-        numbers = []
-    if not numbers:
-        raise InvalidOption(f"{option} {given}: pass a number or a range, such as 0.2 or 0.2-0.9.")
-    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+        raise InvalidOption(f"{option} {given}: pass numbers with commas between them, such as 1,0.8 or 2.") from None
 
 
-def _as_result(found: "Bounds") -> dict[str, Any]:
-    """The bounds in plain values."""
-    pair = _pair
-    groups = [
-        {
-            "group": name,
-            "positives": pair(found.prior_by_group[name], found.prior_limits_by_group[name]),
-            "labelled": pair(found.propensity_by_group[name], found.propensity_limits_by_group[name]),
-        }
-        for name in found.prior_by_group
-    ]
-    value = found.robustness_value
+def _counts(given: str) -> tuple[int, int]:
+    found = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", given)
+    if found is None:
+        raise InvalidOption(f"--checked {given}: pass how many are positive and how many were checked, such as 46/78.")
+    return int(found[1]), int(found[2])
+
+
+def _as_result(found: "Bounds", prior: float) -> dict[str, Any]:
+    """The bounds in plain values; of the positives, a list for each spread with a number for each purity."""
     return {
         "labelled": found.labelled,
-        "positives": pair(found.prior, found.prior_limits),
+        "top": {"rows": found.top_rows, "score": found.top_score, "labelled": found.top_share},
+        "spread": found.spread,
+        "purity": found.purity,
+        "purity_limits": found.purity_limits,
+        "positives": {name: getattr(found, name) for name in ("low", "high", "low_limit", "high_limit")},
         "model": found.estimate,
-        "assumptions": list(found.assumptions),
-        "contradicted": found.contradicted,
-        "robustness": {"halved": value.halved, "doubled": value.doubled},
-        "groups": groups,
+        "robustness": {"positives": prior, "spread": found.robustness(prior)},
         "confidence": found.confidence,
     }
-
-
-def _pair(ends: tuple[float, float], limits: tuple[float, float]) -> dict[str, float]:
-    names = ("low", "high", "low_limit", "high_limit")
-    return dict(zip(names, (*ends, *limits), strict=True))

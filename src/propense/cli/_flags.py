@@ -11,7 +11,7 @@ _QUOTED_CALL_OR_ARGUMENT = re.compile(
     r"|(?<![^\s(])"
     r"(?P<name>label|positive|negative|weights|strata|clusters|columns|id|drop|categorical|decimal|dates|missing|missing_words|duplicates|keep|prior|prior_groups|scar_test|dask|jobs|learners"
     r"|format|sheet|encoding"
-    r"|propensity|odds_ratio|departure|rising|clearest|correlation)="
+    r"|spread|purity|checked)="
     r"(?P<value>False\b|\[(?P<items>(?:'[^']*'|\"[^\"]*\")(?:, (?:'[^']*'|\"[^\"]*\"))*)\]|(?=['\"\w(\[-]))?"
 )
 _ITEM = re.compile(r"'[^']*'|\"[^\"]*\"")

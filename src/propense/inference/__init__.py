@@ -1,6 +1,6 @@
 """How certain a fit is, and whether its assumptions hold."""
 
-from propense.inference._bounds import Bounds, Robustness, bounds
+from propense.inference._bounds import Bounds, bounds
 from propense.inference._columns import ColumnChange, ColumnCheck, column_check
 from propense.inference._intervals import Interval, Intervals, intervals
 from propense.inference._reasons import Reasons, reasons
@@ -15,7 +15,6 @@ __all__ = [
     "Intervals",
     "PairOfSources",
     "Reasons",
-    "Robustness",
     "ScarTest",
     "SourcesTest",
     "bounds",

@@ -1,4 +1,4 @@
-"""What `bounds` reads: rows with their labels, what a fit says of them, and their groups."""
+"""What `bounds` reads: the labels of rows, and the order in which a fit puts them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,27 +14,35 @@ from propense._inputs.sample import Sample, read_features, read_sample
 from propense._maths.arrays import Vector, as_float, library_of, to_host
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid
-from propense.errors import InvalidFeatures, InvalidInput, InvalidLabels, InvalidOption
+from propense.errors import InvalidFeatures, InvalidLabels, InvalidOption
 from propense.estimators import SeveralSources
 from propense.estimators._base import BasePUClassifier
-from propense.inference._label_bands import LabelledRows
 
-__all__ = ["ReadRows", "read_groups", "read_rows"]
+__all__ = ["ReadRows", "read_rows"]
 
 # The prior on the rows passed may differ from that of fit by this: sums in another order round differently.
 _SAME = 1e-6
-_MOST_GROUPS = 200
 
 
 @dataclass(frozen=True)
 class ReadRows:
-    """The rows of weight above 0 as `bounds` sees them, their numbers among all, and the fit's share of positives."""
+    """The rows of weight above 0 as `bounds` sees them.
 
-    rows: LabelledRows
+    Attributes
+    ----------
+    labelled : Vector
+        1 for labelled rows, else 0.
+    score : Vector
+        y(x)·e(x), by a fit that has not seen the rows.
+    weights : Vector
+    estimate : float
+        The fit's share of positives.
+    """
+
+    labelled: Vector
+    score: Vector
+    weights: Vector
     estimate: float
-    sample: Sample
-    kept: NDArray[np.intp]
-    count: int
 
 
 def read_rows(
@@ -60,15 +68,13 @@ def read_rows(
         raise InvalidLabels(f"y marks labelled rows by {classes[1]}, but in fit it was {estimator.classes_[1]}.")
     if sample.negative is not None:
         raise InvalidOption("bounds does not take known negatives: leave these rows out, or pass them as unlabelled.")
-    count = len(to_host(y))
-    kept = np.arange(count) if sample.rows is None else np.asarray(to_host(sample.rows))
+    kept = np.arange(len(to_host(y))) if sample.rows is None else np.asarray(to_host(sample.rows))
     found = _scores(estimator, design, sample, kept) if scores is None else tuple(each[kept] for each in scores)
     posterior, propensity, hidden = found
     labelled = np.asarray(to_host(as_float(sample.labelled)), dtype=np.float64)
     weights = np.ones(len(kept)) if sample.weights is None else np.asarray(to_host(sample.weights), dtype=np.float64)
-    rows = LabelledRows.of(labelled, posterior * propensity, posterior, propensity, weights / weights.mean())
     estimate = float(np.average(np.where(labelled > 0, 1.0, hidden), weights=weights))
-    return ReadRows(rows, estimate, sample, kept, count)
+    return ReadRows(labelled, posterior * propensity, weights, estimate)
 
 
 def _scores(
@@ -83,21 +89,3 @@ def _scores(
             return posterior, propensity, hidden
     a, b = (np.asarray(to_host(each), dtype=np.float64)[kept] for each in estimator._log_odds(design))
     return sigmoid(a), sigmoid(b), hidden_positive(a, b)
-
-
-def read_groups(groups: Any, count: int) -> NDArray[Any]:
-    """The group of each row; missing values are a group of their own."""
-    values = np.asarray(groups, dtype=object)
-    if values.shape != (count,):
-        raise InvalidInput(f"groups has shape {values.shape} for {count} rows. Pass one value per row.")
-    named = [each.item() if isinstance(each, np.generic) else each for each in values]
-    missing = [each is None or each != each or type(each).__name__ == "NAType" for each in named]
-    try:
-        different = len({each for each, gone in zip(named, missing, strict=True) if not gone})
-    except TypeError:
-        raise InvalidInput("groups must hold text, numbers or truth values, one per row.") from None
-    if different > _MOST_GROUPS:
-        raise InvalidInput(f"groups has {different} values, more than {_MOST_GROUPS}. Put them into fewer groups.")
-    out = np.empty(count, dtype=object)
-    out[:] = ["(missing)" if gone else each for each, gone in zip(named, missing, strict=True)]
-    return out
