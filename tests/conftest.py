@@ -11,6 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import importlib
 import importlib.util
 import logging
+import signal
 import tempfile
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +29,10 @@ from threadpoolctl import ThreadpoolController
 from propense import JERM, LBE, SAREM, JointMLE, KnownPropensity, SparseJoint, scar_test
 from propense._designs import as_design
 from propense.estimators import known_methods
+
+# A shell that runs the tests in the background ignores an interrupt for them and for the commands that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # An example that takes long on a busy machine has not failed.
 settings.register_profile("no deadline", deadline=None)
