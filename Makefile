@@ -11,7 +11,7 @@ demo: .venv/.cli
 test: .venv/.dev
 	$(BIN)/pytest -n auto --dist worksteal
 
-# While editing: what is not marked slow, in less than a minute on two cores.
+# While editing: what is not marked slow, in less than 45 seconds on two cores.
 fast: .venv/.dev
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 

@@ -49,6 +49,7 @@ def members(compression=zipfile.ZIP_STORED, **arrays):
 
 
 # NumPy gives the text of a damaged header to Python's parser, which warns before it fails.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_damaged_files_are_read_or_refused_but_raise_nothing_else(file, rng):
     wholes = [kept(file), *(members(each, beta=npy(np.zeros(300))) for each in (8, 12, 14))]

@@ -185,6 +185,7 @@ def test_the_loss_is_what_the_choice_on_one_half_costs_on_the_other():
     assert constants.loss(one, one) == 0.0
 
 
+@pytest.mark.slow
 def test_natural_rows_are_fitted_in_the_past_and_measured_later(tmp_path, rng, monkeypatch, capsys, quick):
     table = draw_table(rng, 80)
     expect(monkeypatch, table)

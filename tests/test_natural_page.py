@@ -24,6 +24,7 @@ def rows():
     return made
 
 
+@pytest.mark.slow
 def test_the_tables_stand_between_the_marks_and_are_written_again_alike(rows, tmp_path, monkeypatch):
     page, figure = tmp_path / "page.md", tmp_path / "figure.svg"
     page.write_text(f"before\n\n{natural_page.BEGIN}\nbefore them\n{natural_page.END}\n\nafter\n")

@@ -35,6 +35,7 @@ def test_the_papers_protocol_gives_the_papers_numbers(setting, monkeypatch):
 WDBC = {"naive": (0.686, 0.054), "pglin": (0.873, 0.030), "jerm": (0.863, 0.037), "oracle": (0.971, 0.010)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", WDBC)
 def test_the_table_that_scikit_learn_bundles_gives_the_papers_numbers(method, monkeypatch):
     monkeypatch.delenv("PROPENSE_DATA", raising=False)

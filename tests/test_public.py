@@ -110,6 +110,7 @@ def test_every_error_is_one_of_ours():
         assert name in errors.__doc__
 
 
+@pytest.mark.slow
 def test_every_private_module_says_what_it_offers():
     for path in (ROOT / "src").rglob("*.py"):
         tree = ast.parse(path.read_text())

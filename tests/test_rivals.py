@@ -62,6 +62,7 @@ def test_rivals_rank_and_cut_better_than_the_labels_do_where_labels_are_at_rando
     assert recall > 0.2 + naive.predict((X - X.mean(axis=0)) / X.std(axis=0))[positive].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ALL, ids=lambda each: each.__name__)
 def test_the_scale_of_a_column_does_not_matter(method, rng):
     X, labelled, _ = draw(300, rng)
@@ -87,6 +88,7 @@ def test_a_prior_out_of_range_is_an_error(method, rng):
 # NTC-tMI
 
 
+@pytest.mark.slow
 def test_information_is_that_of_ross_with_neighbours_counted_one_by_one(rng):
     z = np.sort(rng.normal(size=200))
     for below, k in [(40, 3), (100, 3), (150, 5)]:
@@ -199,6 +201,7 @@ def test_share_is_one_over_the_largest_ratio_where_some_rows_are_surely_positive
     assert estimate_share(ratio) == pytest.approx(share, abs=0.01)
 
 
+@pytest.mark.slow
 def test_density_ratio_is_that_of_known_densities(rng):
     scores = np.concatenate([rng.normal(1, 1, 20_000), rng.normal(0, 1.5, 40_000)])
     ratio = DensityRatio.of(scores, np.arange(60_000) < 20_000)
@@ -293,6 +296,7 @@ def test_number_of_clusters_is_the_first_minimum_or_the_bend():
     assert number_of_clusters(np.array([100.0, 50, 10, 9, 8.5])) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_share_of_pulsnar_is_found_where_labels_are_at_random(share, rng):
     n = 20_000
@@ -306,6 +310,7 @@ def test_share_of_pulsnar_is_found_where_labels_are_at_random(share, rng):
 
 # What the authors' code (github.com/unmtransinfo/PULSNAR, PositiveFractionEstimation with "rice", "hist" and "local")
 # returns for the same probabilities.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "narrowest", "theirs"),
     [((1000, 400, 1600), 0.05, 0.2070), ((2000, 300, 2700), 0.015, 0.0941), ((500, 1000, 1000), 0.05, 0.5108)],

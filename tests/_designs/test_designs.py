@@ -85,6 +85,7 @@ def formula(request, rng):
     }[request.param]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sweep_is_the_loss_and_its_gradient(design_kind, X, with_ones, rng, formula, weighted):
     formula, rows, columns = formula
@@ -102,6 +103,7 @@ def test_sweep_is_the_loss_and_its_gradient(design_kind, X, with_ones, rng, form
     np.testing.assert_array_equal(same, gradient)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_curve_is_the_gram_of_the_curvature(design_kind, X, with_ones, rng, formula, weighted):
     formula, rows, columns = formula

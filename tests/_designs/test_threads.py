@@ -138,6 +138,7 @@ def test_as_many_fits_run_at_once_as_openmp_may_use_threads_or_as_the_user_asks_
         assert fits_at_once(None) == 3
 
 
+@pytest.mark.slow
 def test_the_forests_and_boosting_of_a_fit_have_one_thread_each_and_the_users_limits_are_restored(rng, monkeypatch):
     seen, fit = [], HistGradientBoostingClassifier.fit
 

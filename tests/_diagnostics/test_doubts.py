@@ -91,6 +91,7 @@ def test_every_doubt_has_bad_data_and_good_data():
     assert said == set(KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES)
 def test_a_doubt_speaks_where_it_should(kind):
     case = CASES[kind]
@@ -105,6 +106,7 @@ def test_a_doubt_speaks_where_it_should(kind):
     assert {warning.filename for warning in caught if warning.category is DoubtfulFit} == {__file__}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES)
 def test_a_doubt_is_silent_on_good_data(kind):
     case = CASES[kind]
@@ -143,6 +145,7 @@ def test_what_is_said_once_is_not_said_twice():
     assert [doubt.kind for doubt in ask(wide, KINDS)] == ["labels_per_feature"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["TM", "SAREM", "LBE", "JointMLE", "PGLin", "Naive", "Oracle", "KnownPropensity"])
 def test_good_data_raise_no_doubt(name):
     data = make_double_logistic(2000, 10, random_state=1)

@@ -68,6 +68,7 @@ def test_categories_and_missing_numbers_count_by_their_features(rng):
     assert np.isfinite(gain(sample))
 
 
+@pytest.mark.slow
 def test_columns_that_say_nothing_new_are_found_at_the_promised_rate():
     """Under the null hypothesis p is uniform, although the named columns are related to others."""
     p = []

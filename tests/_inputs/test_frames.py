@@ -158,6 +158,7 @@ def read(X, y, weights=None):
     return estimator, read_sample(estimator, X, y, weights, None, read_labels)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_every_library_gives_the_same_numbers_to_the_bit(cells, labels, library):
     expected, sample = read(pd.DataFrame(cells), labels)
@@ -301,6 +302,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 @MANY
 @given(st.data())
 def test_any_objects_are_read_or_refused_in_one_line(data):

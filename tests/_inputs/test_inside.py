@@ -51,6 +51,7 @@ AROUND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::propense.errors.DoubtfulFit")
 @pytest.mark.parametrize("around", AROUND)
 def test_answers_are_those_of_the_method_inside(around):

@@ -27,6 +27,7 @@ def by_scikit_learn(counts):
     return ColumnTransformer([("numbers", scaled, numbers), ("words", coded, words)])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("gaps", [0.0, 0.3])

@@ -244,6 +244,7 @@ def test_numpy_numbers_are_numbers(problem):
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 
 
+@pytest.mark.slow
 def test_columns_too_many_for_a_square_matrix_need_none():
     X = sp.random(20, 30_000, density=1e-3, format="csr", random_state=0)
     s = np.arange(20) % 2
@@ -269,6 +270,7 @@ def test_a_scalar_weight_is_a_weight_for_all(problem):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_it_lives_among_scikit_learn_tools(problem):
     X, s = problem
@@ -367,6 +369,7 @@ def test_an_index_outside_a_list_of_lists_is_found_too(problem):
         Naive().fit(given, s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e153, 1e-162, 1e308, 5e-324], ids=str)
 @pytest.mark.parametrize(
     "estimator",
@@ -383,6 +386,7 @@ def test_huge_and_tiny_weights_give_finite_answers(problem, estimator, size):
     np.testing.assert_allclose(model.predict_proba(X), near.predict_proba(X), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e308, 5e-324], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_answers_are_finite_where_huge_weights_leave_a_pair_without_a_penalty(problem, size):

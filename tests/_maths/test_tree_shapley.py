@@ -52,6 +52,7 @@ def by_definition(tree, thresholds, row, columns):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, 200])
 def test_every_column_gets_its_shapley_value(rng, rows):
     # 200 rows are more than the combinations of answers at most leaves, 3 are fewer: two ways to the same values.

@@ -48,6 +48,7 @@ def assert_minimum(X, s, theta, columns, alpha, l1_ratio, kappa):
     return used
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize(("l1_ratio", "kappa", "some"), [(1.0, 1.0, False), (0.6, 2.0, False), (1.0, 1.0, True)])
 def test_no_slope_of_a_minimum_can_pay_its_price_any_better(rng, storage, l1_ratio, kappa, some):

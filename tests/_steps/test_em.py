@@ -73,6 +73,7 @@ def test_each_factor_has_its_own_ridge_as_published_too(data, estimator):
     assert np.abs(stiff.coef_).max() > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [SAREM, LBE])
 def test_known_columns_of_a_steep_propensity_are_no_trap(estimator):
     """e steep on two columns, y flat on the others: from the naive y the rounds would end far off."""
@@ -196,6 +197,7 @@ def published_sar_em(X, s):
     return final, e, likelihoods
 
 
+@pytest.mark.slow
 def test_published_sar_em_is_its_reference_code_retold():
     data = make_double_logistic(400, 4, random_state=3)
     model = SAREM(variant="published").fit(data.X, data.labelled)
@@ -234,6 +236,7 @@ def published_lbe(X, s, weights, seed, rounds):
     return theta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_published_lbe_is_its_re_implementation_retold(weighted, rng):
     data = make_double_logistic(300, 4, random_state=3)

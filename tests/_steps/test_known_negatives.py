@@ -101,6 +101,7 @@ def test_they_tell_y_from_e_where_labels_cannot(model, least):
         assert negative.mean() / (1 - model.prior_) == pytest.approx(0.3, abs=0.04)
 
 
+@pytest.mark.slow
 def test_the_risk_never_rises_and_is_the_same_minimum_for_all():
     models = [SAREM(), LBE(), JointMLE(n_starts=2, random_state=0)]
     for model in models:
@@ -125,6 +126,7 @@ def test_the_share_of_the_known_is_the_most_likely(rng):
     assert best == pytest.approx(np.average(-np.log(chance), weights=sample.weights))
 
 
+@pytest.mark.slow
 def test_weight_two_is_the_row_twice_and_zero_none(taking):
     X, copies = coarse(DATA.X), np.arange(600) % 3
     weighed = fit(clone(taking), X, DATA.labelled, known_negative=NEGATIVE, sample_weight=copies)
@@ -156,6 +158,7 @@ def test_known_negatives_are_nobodys_spies():
     assert (model.positives_path_ <= 1 - NEGATIVE.mean()).all()
 
 
+@pytest.mark.slow
 def test_every_method_takes_known_negatives_or_refuses_as_it_says(method):
     # The published computations of these two had none.
     published = isinstance(method, SAREM | LBE) and method.variant == "published"
@@ -194,6 +197,7 @@ def test_what_is_wrong_is_named(known, words):
         SAREM().fit(DATA.X, DATA.labelled, known_negative=known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("positive", "negative", "nothing"),
     [(1.0, 0.0, np.nan), ("yes", "no", ""), ("ill", "healthy", None), (True, False, None)],
@@ -222,6 +226,7 @@ def test_three_numbers_are_refused_and_told_where_they_belong():
         SAREM().fit(DATA.X, np.where(NEGATIVE, -1, DATA.labelled))
 
 
+@pytest.mark.slow
 def test_searches_and_pipelines_hand_them_on():
     with sklearn.config_context(enable_metadata_routing=True):
         asking = SAREM().set_fit_request(known_negative=True)

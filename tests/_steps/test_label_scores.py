@@ -336,6 +336,7 @@ def test_our_logistic_regression_is_the_same_elsewhere(problem, elsewhere, monke
     assert there.evidence == pytest.approx(here.evidence, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_linear_learner_stands_alone_where_labels_are_clearly_linear():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 8))
@@ -360,6 +361,7 @@ def test_the_loss_of_a_label_is_that_of_a_weighted_regression_on_the_score(probl
     np.testing.assert_allclose(found, row_losses(s, X[:, 0], weights), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_linear_learner_stands_alone_if_it_is_two_standard_errors_better_than_the_better_trees(rng, weighted, paired):
@@ -399,6 +401,7 @@ def test_a_pair_is_refuted_if_the_learners_together_predict_labels_better(rng, n
     assert found == (losses[0] < losses[1]) == (noise > 1.0)
 
 
+@pytest.mark.slow
 def test_a_linear_pair_stays_out_where_its_e_makes_up_for_a_class_that_is_curved():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 4))

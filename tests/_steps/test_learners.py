@@ -125,6 +125,7 @@ def test_a_classifier_that_says_0_or_1_breaks_nothing(data):
     assert np.isfinite(model.decision_function(data.X)).all()
 
 
+@pytest.mark.slow
 def test_the_users_classifier_is_left_unfitted(data):
     mine = LogisticRegression()
     model = TM(estimator=mine, propensity_estimator=mine).fit(data.X, data.labelled)
@@ -206,6 +207,7 @@ def test_all_columns_named_are_all_columns(data, model):
     np.testing.assert_allclose(named.predict_propensity(data.X), plain.predict_propensity(data.X), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", RESTRICTED, ids=str)
 def test_no_columns_make_the_propensity_constant(data, model):
     model = clone(model).set_params(propensity_features=[]).fit(data.X, data.labelled)
@@ -254,6 +256,7 @@ def test_sparse_features_for_a_dense_classifier_are_one_clear_error(data):
         TM(estimator=HistGradientBoostingClassifier()).fit(sp.csr_array(data.X), data.labelled)
 
 
+@pytest.mark.slow
 def test_columns_may_come_in_any_container(data):
     fits = [
         SAREM(propensity_features=columns).fit(data.X, data.labelled).propensity_coef_

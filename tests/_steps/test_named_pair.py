@@ -79,6 +79,7 @@ def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, of_class, we
     np.testing.assert_allclose(e.log_odds(as_design(X[:20])), e.coef[0] + V[:20] @ e.coef[1:], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [0.0, 0.4])
 def test_the_truth_is_found_with_and_without_known_negatives(rng, known):
     t, X, y, s, b = make(rng, 30_000)

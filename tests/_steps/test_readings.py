@@ -120,6 +120,7 @@ def test_of_many_rows_all_known_classes_count_and_every_kth_other_row_for_k(rng,
     np.testing.assert_allclose(fewer, whole, atol=0.05)
 
 
+@pytest.mark.slow
 def test_known_negatives_help_the_bells(rng):
     """Bells that overlap, and few labels: they are found better if some negatives are known."""
     errors = {"none": [], "some": []}

@@ -54,6 +54,7 @@ def test_a_model_that_is_right_is_left_nearly_as_it_was():
     assert np.mean(moved) < 0.05
 
 
+@pytest.mark.slow
 def test_the_spread_is_that_of_repeated_audits():
     rng = np.random.default_rng(3)
     scores = rng.normal(size=6000)

@@ -25,6 +25,7 @@ def test_as_many_unlabelled_rows_are_drawn_as_asked_for(world, size):
     assert drawn.weight.sum() == pytest.approx((~labelled).sum())
 
 
+@pytest.mark.slow
 def test_weights_are_one_divided_by_the_chance_to_be_drawn(world):
     chances, labelled = world
     drawn_times, weights = np.zeros(900), np.full(900, np.nan)

@@ -156,6 +156,7 @@ def test_two_draws_are_better_than_one_and_hold_the_truth():
     assert np.divide(*np.mean(widths, axis=0)) == pytest.approx(np.sqrt(2.5), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["good", "worthless", "upside down"])
 def test_intervals_hold_the_truth_whatever_the_model(model):
     rng = np.random.default_rng(3)
@@ -174,6 +175,7 @@ def test_intervals_hold_the_truth_whatever_the_model(model):
     assert (np.mean(held, axis=0) > 0.9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [0.005, 0.02])
 def test_intervals_hold_the_truth_where_the_model_is_nearly_perfect(wrong):
     rng, held = np.random.default_rng(4), []

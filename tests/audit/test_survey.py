@@ -40,6 +40,7 @@ def test_if_every_row_is_checked_the_answer_is_that_of_the_survey():
     assert first.recall.estimate == pytest.approx(weight[listed] @ hidden[listed] / (weight @ hidden))
 
 
+@pytest.mark.slow
 def test_intervals_allow_for_the_survey_and_for_the_draw():
     rng, held, alone = np.random.default_rng(2), [], []
     truth = []
@@ -129,6 +130,7 @@ def test_a_list_none_of_which_was_checked_is_said_to_be_unknown():
         assert (each.low, each.high) == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_where_positives_are_rare():
     rng, held = np.random.default_rng(6), []
     for seed in range(150):

@@ -44,6 +44,7 @@ def fill(source, out, words=("yes", "no")):
 READ = ("--table", "t.csv", "--model", "m.propense")
 
 
+@pytest.mark.slow
 def test_an_audit_is_one_json_object(folder, clinic):
     ended = call("audit", "read", "check.csv", *READ, "--json", "--confidence", 90, cwd=folder)
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -66,6 +67,7 @@ def test_an_audit_is_one_json_object(folder, clinic):
     assert wide["positives"]["high"] > found["positives"]["high"]
 
 
+@pytest.mark.slow
 def test_an_audit_is_said_in_words_and_corrects_the_model(folder, tmp_path):
     asked = "audit", "read", "check.csv", *READ
     found = json.loads(call(*asked, "--json", cwd=folder).stdout)

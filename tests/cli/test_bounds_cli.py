@@ -47,6 +47,7 @@ def test_it_is_said_in_words_and_rows_that_were_checked_replace_the_purity(folde
     assert ended.stdout.splitlines()[-1].endswith("so 99.9% cannot be reached.")
 
 
+@pytest.mark.slow
 def test_rows_of_the_fit_are_ordered_by_models_that_have_not_seen_them(tmp_path):
     """Trees know the labels of these rows: the top rows would all be labelled."""
     table = make_clinic(800)[0]

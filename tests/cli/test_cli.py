@@ -39,6 +39,7 @@ def test_demo_prints_the_table_and_the_findings(demo):
         assert f" {finding.row} " in result.stdout
 
 
+@pytest.mark.slow
 def test_demo_finds_what_it_says(demo):
     naive, jerm, first, oracle = demo.scores
     assert [line.method for line in demo.scores] == ["Naive", "JERM", "PUClassifier", "Oracle"]
@@ -53,6 +54,7 @@ def test_demo_finds_what_it_says(demo):
     assert demo.labelled < demo.positives < demo.rows
 
 
+@pytest.mark.slow
 def test_every_method_of_the_demo_is_cut_at_its_own_share(monkeypatch):
     """Naive at ½ beside others at their prior would be an unfair comparison."""
     fitted = []

@@ -47,6 +47,7 @@ def test_json_has_every_method_and_its_reason(folder):
     assert found["overlap"][0][2] is None
 
 
+@pytest.mark.slow
 def test_the_page_and_the_figure_are_written_and_repeatable(folder):
     ended = call("compare", *ASKED, "--report", "c.html", "--figure", "c.svg", cwd=folder)
     assert ended.returncode == 0, ended.stderr

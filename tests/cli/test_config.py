@@ -100,6 +100,7 @@ def test_the_file_is_not_overwritten(folder):
     assert "is also read" in ended.stderr
 
 
+@pytest.mark.slow
 def test_the_configuration_that_a_fit_prints_repeats_it_to_the_bit(folder):
     asked = "--label", "reported", "--id", "patient", "--method", "sar-em", "--propensity-features", "sex,age"
     more = "--set", "ridge=1.5", "--list", "a.csv", "--report", "r.html", "--model", "m.propense", "--no-scar-test"
@@ -134,6 +135,7 @@ def test_a_printed_name_with_a_comma_is_one_name(folder):
     assert json.loads(fit(folder, first["configuration"], "--json").stdout) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

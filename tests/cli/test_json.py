@@ -50,6 +50,7 @@ def test_every_command_has_the_option():
     assert [" ".join(each) for each in without] == ["serve"]
 
 
+@pytest.mark.slow
 def test_a_fit_is_one_object_with_what_the_words_say(folder):
     wanted = "--list", "list.csv", "--model", "m.propense", "--report", "r.html"
     ended = call("fit", "t.csv", *FIT, *wanted, "--json", cwd=folder)

@@ -116,6 +116,7 @@ def test_groups_that_were_not_given_are_said_to_stay(table):
     assert "Rows of other groups stay as estimated." in words
 
 
+@pytest.mark.slow
 def test_one_share_says_what_it_moved(table):
     status, out, err = call("fit", table, *FIT, "--learners", "linear", "--prior", "0.55")
     assert (status, err) == (0, "")
@@ -123,6 +124,7 @@ def test_one_share_says_what_it_moved(table):
     assert f"From the labels alone it would have been {free:.0%}." in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_a_share_that_moved_nothing_to_be_seen_is_not_compared_with_the_labels_alone(clinic, monkeypatch, capsys):
     found = fit_table(clinic, "reported", id="patient", prior=(0.2, 0.3), scar_test=False, parameters={"cv": 2})
     for before, said in ((0.41, True), (found.estimator.prior_, False)):

@@ -42,6 +42,7 @@ def folder(tmp_path_factory, clinic):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.xz", "t.jsonl", "t.xlsx", "t.parquet", "t.arrow"])
 def test_a_table_from_a_pipe_is_the_same_table(folder, name):
     ended = piped((folder / name).read_bytes(), "fit", "-", *FIT, cwd=folder)
@@ -93,6 +94,7 @@ def test_only_tables_go_to_standard_output(folder):
         assert ended.stderr == f"Error: {option} -: only tables go to standard output. Give the name of a file.\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_gone_ends_the_command_quietly(folder):
     code = "from propense.cli import main; main()"
     command = f'"{sys.executable}" -c "{code}" score t.csv --model m.propense --out - | head -1'
@@ -170,6 +172,7 @@ def test_a_german_table_needs_its_flags_once(tmp_path, clinic):
     assert TableFile(tmp_path / "p.jsonl").read().column("hidden").to_pylist() == pytest.approx(hidden)
 
 
+@pytest.mark.slow
 def test_a_workbook_goes_from_fit_to_verdicts(folder, tmp_path, clinic):
     """Excel in, Excel out, also for reviewers, who add a sheet of remarks."""
     openpyxl = pytest.importorskip("openpyxl")

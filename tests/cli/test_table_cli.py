@@ -49,6 +49,7 @@ def folder(tmp_path_factory, clinic):
     return folder
 
 
+@pytest.mark.slow
 def test_a_fit_prints_its_summary(folder, tmp_path, clinic):
     table = folder / "clinic.csv"
     model, report = tmp_path / "m.propense", tmp_path / "r.html"
@@ -153,6 +154,7 @@ def test_the_review_list_of_new_rows_says_what_to_expect(folder, tmp_path, clini
     assert set(listed.column("reported").to_pylist()) == {""}
 
 
+@pytest.mark.slow
 def test_a_fit_lists_the_rows_to_review(folder, tmp_path, clinic):
     review = tmp_path / "review.csv"
     status, out, err = call(
@@ -174,6 +176,7 @@ def test_a_fit_lists_the_rows_to_review(folder, tmp_path, clinic):
     assert "Estimated share of positive rows" not in out
 
 
+@pytest.mark.slow
 def test_a_fit_says_what_a_number_of_reviews_finds_and_lists_as_many(folder, tmp_path, clinic):
     review, costs = tmp_path / "review.csv", ("--cost-miss", "3", "--cost-alarm", "1")
     asked = ("fit", folder / "clinic.csv", *PLAIN, "--no-scar-test", "--list", review)
@@ -211,6 +214,7 @@ def test_costs_that_are_none_are_refused_before_the_fit(folder, tmp_path, clinic
     refused(["fit", tmp_path / "t.parquet", *PLAIN, "--dask", "local", "--capacity", "5"], "--capacity", "--dask")
 
 
+@pytest.mark.slow
 def test_a_list_of_rows_that_the_method_has_seen_promises_nothing(folder, tmp_path):
     asked = ("--no-scar-test", "--method", "sar-em", "--list", tmp_path / "l.parquet")
     status, out, err = call("fit", folder / "clinic.csv", *PLAIN, *asked)
@@ -393,6 +397,7 @@ def test_names_and_values_that_are_too_long_are_errors(folder, tmp_path):
     refused(["demo", "--seed", 2**32], "--seed")
 
 
+@pytest.mark.slow
 def test_wrong_options_are_errors(folder, tmp_path):
     table, model, out = folder / "clinic.csv", folder / "m.propense", tmp_path / "o.csv"
     refused(["fit", table, "--label", "told"], "clinic.csv", "'told'", "--label")
@@ -508,6 +513,7 @@ def malformed(draw, kind):
     return lines, ["column 'age'", "dates", "--drop"]
 
 
+@pytest.mark.slow
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("kind", range(12))
@@ -576,6 +582,7 @@ def test_a_folder_is_fitted_in_memory_or_with_dask(in_pieces, tmp_path, workers)
 
 
 # A client that found no scheduler leaves tasks behind, which are collected here and not in another test.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_dask_cannot_read_is_one_line(in_pieces, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_cluster, "_PATIENCE", 0.5)
@@ -601,6 +608,7 @@ def test_no_file_of_a_folder_is_overwritten(tmp_path, clinic):
     assert f"would be a part of the table in {table.parent}, so it is not overwritten" in err
 
 
+@pytest.mark.slow
 def test_a_folder_is_read_as_its_table_by_every_command(in_pieces, folder, tmp_path):
     """Scores, lists, audits and bounds of the folder are those of the same rows in one file."""
     model = ("--model", folder / "m.propense")
@@ -639,6 +647,7 @@ def test_a_prior_is_checked_before_the_fit(folder, prior):
     assert "is not a share of the rows" in err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_a_full_output_is_one_line():
     with open("/dev/full", "w") as full:

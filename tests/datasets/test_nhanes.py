@@ -52,6 +52,7 @@ def agency(files, home, monkeypatch):
     server.stop()
 
 
+@pytest.mark.slow
 def test_the_survey_is_fetched_once_joined_and_kept(agency, table, home):
     seen = []
     data = load_nhanes("diabetes", progress=seen.append)
@@ -76,6 +77,7 @@ def test_the_survey_is_fetched_once_joined_and_kept(agency, table, home):
     np.testing.assert_array_equal(again.positive.sum(), TASKS["hypertension"].positives)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_no_feature_defines_the_class(agency, table, task):
     data = load_nhanes(task)
@@ -89,6 +91,7 @@ def test_no_feature_defines_the_class(agency, table, task):
     assert "National Center for Health Statistics" in data.citation
 
 
+@pytest.mark.slow
 def test_an_interrupted_download_goes_on_where_it_stopped(agency, table, home):
     agency.broken[SECOND] = lambda handler: handler.send_error(404)
     with pytest.raises(DownloadFailed, match=r"BMX_D\.xpt could not be downloaded: the server answered 404 Not Found"):
@@ -104,6 +107,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(agency, table, home):
     assert len(agency.requests) == 69
 
 
+@pytest.mark.slow
 def test_files_that_a_browser_saved_are_used(agency, table, home):
     folder = home / "natural" / "nhanes"
     folder.mkdir(parents=True)
@@ -112,12 +116,14 @@ def test_files_that_a_browser_saved_are_used(agency, table, home):
     assert FIRST not in agency.requests
 
 
+@pytest.mark.slow
 def test_another_copy_is_asked_under_its_address(agency, table, monkeypatch):
     monkeypatch.setattr(nhanes_files, "ADDRESS", "http://127.0.0.1:9/nowhere")
     load_nhanes(address=agency.address + "/")
     assert len(agency.requests) == 70
 
 
+@pytest.mark.slow
 def test_a_server_that_fails_for_a_moment_is_asked_again(agency, table):
     left = [500, 503]
 
@@ -149,6 +155,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_answer_is_one_clear_error_and_leaves_no_file(agency, table, home, case):
     agency.broken[FIRST], asked, words = BROKEN[case]
@@ -182,6 +189,7 @@ def test_a_file_that_is_damaged_is_refused_with_its_name(agency, table, home):
     assert not (home / "natural" / "nhanes.csv.gz").exists()
 
 
+@pytest.mark.slow
 def test_a_table_with_other_counts_is_not_kept(agency, table, home, monkeypatch):
     monkeypatch.setitem(ROWS, 2005, ROWS[2005] + 1)
     with pytest.raises(DatasetMismatch, match=rf"{ROWS[2005] - 1} rows of 2005 where {ROWS[2005]} .* was not kept"):
@@ -225,6 +233,7 @@ def _first(values, value):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG)
 def test_a_table_of_the_data_home_that_is_wrong_is_refused(table, home, case):
     path = home / "natural" / "nhanes.csv.gz"

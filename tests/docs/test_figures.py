@@ -99,6 +99,7 @@ def test_a_module_that_fails_or_warns_is_an_error(hooks, module, tmp_path, code)
     assert code.split("'")[1] in error if "'" in code else "no_such_package" in error
 
 
+@pytest.mark.slow
 def test_themes_differ_in_colours_and_drawing_again_gives_the_same_file(hooks, module, tmp_path):
     path = module("pass")
     drawn = []

@@ -34,6 +34,7 @@ def problem(rng):
     return X, (positive & (rng.random(300) < 1 / (1 + np.exp(-X[:, 2] - 0.3)))).astype(int)
 
 
+@pytest.mark.slow
 def test_the_audit_changes_h_and_not_the_chance_of_a_label(method, problem, tmp_path):
     X, s = problem
     model = fit(method, X, s)
@@ -68,6 +69,7 @@ def test_the_correction_may_follow_the_log_odds_of_y(problem):
     np.testing.assert_allclose(corrected.predict_hidden(X), wanted, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_range_is_that_of_the_curve(rng, problem):
     """Against draws from its distribution."""
     X, s = problem
@@ -140,6 +142,7 @@ def test_the_facts_are_said_in_words():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("along", ["hidden", "posterior"])
 @pytest.mark.parametrize("storage", ["dask", "torch"])
 def test_rows_elsewhere_are_corrected_as_here(problem, along, storage):

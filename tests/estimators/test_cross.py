@@ -24,6 +24,7 @@ def by_hand(make, y, folds=FOLDS, **options):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "positive"),
     [(S, None), (np.where(S, "positive", "unlabelled"), None), (np.where(S, "churn", "stay"), "churn")],

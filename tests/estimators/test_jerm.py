@@ -139,6 +139,7 @@ def test_an_integer_weight_is_that_many_copies_of_the_row(cloud, rng, options):
     np.testing.assert_array_equal(weighted.spies_, np.unique(repeat[repeated.spies_]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_sparse_is_dense(cloud, options):
     X, s = cloud

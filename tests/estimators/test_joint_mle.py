@@ -65,6 +65,7 @@ def test_starts_tell_what_each_came_to(data):
     assert starts["converged"].all()
 
 
+@pytest.mark.slow
 def test_an_undetermined_answer_shows_in_the_starts(rng):
     """Pure noise with many columns: the starts end in different places."""
     X = rng.normal(size=(200, 20))
@@ -94,6 +95,7 @@ def test_ridge_and_radius_act_together(data):
     assert np.sum(both.coef_**2) < np.sum(ball.coef_**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["newton", "mm"])
 def test_solvers_meet(data, solver):
     truth = JointMLE(random_state=0).fit(data.X, data.labelled)

@@ -41,6 +41,7 @@ def test_nothing_is_predicted_before_a_fit(method, problem):
             getattr(method, name)(X)
 
 
+@pytest.mark.slow
 def test_permuting_rows_changes_nothing(method, problem, rng):
     X, s = problem
     order = rng.permutation(len(s))
@@ -48,6 +49,7 @@ def test_permuting_rows_changes_nothing(method, problem, rng):
     assert_same(fit(clone(method), X, s), fit(method, X[order], s[order]), X)
 
 
+@pytest.mark.slow
 def test_an_integer_weight_is_that_many_copies_of_the_row(method, problem, rng):
     X, s = problem
     copies = rng.integers(0, 4, size=len(s))
@@ -56,6 +58,7 @@ def test_an_integer_weight_is_that_many_copies_of_the_row(method, problem, rng):
     assert_same(fit(clone(method), X, s, sample_weight=copies), fit(method, X[repeat], s[repeat]), X)
 
 
+@pytest.mark.slow
 def test_sparse_is_dense(method, problem, rng):
     """With weights, some of them nought; test_jerm.py has other kinds of sparse matrices, and none."""
     X, s = problem
@@ -68,6 +71,7 @@ def test_sparse_is_dense(method, problem, rng):
         np.testing.assert_allclose(getattr(sparse, name)(sp.csr_array(X)), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_float32_is_read_as_the_numbers_it_holds(method, problem):
     X, s = problem
     X = X.astype(np.float32)
@@ -75,6 +79,7 @@ def test_float32_is_read_as_the_numbers_it_holds(method, problem):
     assert_same(fit(clone(method), X, s), fit(method, X.astype(np.float64), s), X)
 
 
+@pytest.mark.slow
 def test_frames_are_matrices_with_names(method, problem):
     X, s = problem
     named = pd.DataFrame(X, columns=["age", "dose", "weight"])
@@ -83,6 +88,7 @@ def test_frames_are_matrices_with_names(method, problem):
     np.testing.assert_allclose(model.predict_proba(named), fit(method, X, s).predict_proba(X), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_any_two_labels_give_one_model(method, problem):
     X, s = problem
     plain = fit(clone(in_few_rounds(method, 3)), X, s)
@@ -94,6 +100,7 @@ def test_any_two_labels_give_one_model(method, problem):
         np.testing.assert_array_equal(model.predict(X) == words[1], plain.predict(X) == 1)
 
 
+@pytest.mark.slow
 def test_predictions_are_one_model(method, problem):
     X, s = problem
     model = fit(method, X, s)
@@ -151,6 +158,7 @@ def test_it_lives_among_scikit_learn_tools(name, problem):
     assert not hasattr(fresh[-1], "classes_")
 
 
+@pytest.mark.slow
 def test_nothing_the_size_of_the_data_stays_on_the_model(method, rng):
     X = rng.normal(size=(4000, 3))
     s = (X[:, 0] > 0.8) & (rng.random(4000) < 0.3)

@@ -42,6 +42,7 @@ def test_every_method_that_fits_both_takes_both_kinds_of_columns():
         assert len(taken) == (0 if type(model).__name__ in WITHOUT else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_class_depends_on_its_own_columns_only(data, name):
     model = fit(in_few_rounds(named(name, class_features=[1, 0])), sp.csr_array(data.X), data.labelled)
@@ -52,6 +53,7 @@ def test_the_class_depends_on_its_own_columns_only(data, name):
     np.testing.assert_array_equal(model.predict_proba(moved), model.predict_proba(data.X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_all_columns_named_for_the_class_are_all_columns(data, name):
     # Factors are not exchanged where columns are named; here they need not be.
@@ -60,12 +62,14 @@ def test_all_columns_named_for_the_class_are_all_columns(data, name):
     np.testing.assert_allclose(found.predict_propensity(data.X), plain.predict_propensity(data.X), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_without_columns_every_row_has_the_same_chance_of_being_positive(data, name):
     model = fit(in_few_rounds(named(name, class_features=[]), 3), data.X, data.labelled)
     assert np.ptp(model.predict_proba(data.X)[:, 1]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_column_that_neither_depends_on_might_as_well_not_be_there(data, name):
     both = {"class_features": OF_CLASS, "propensity_features": OF_LABEL}
@@ -103,6 +107,7 @@ def observed(theta, X, s, own, others, ridge):
     return loss + 0.5 * ridge * (beta[1:] @ beta[1:] + gamma[1:] @ gamma[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [SAREM(), LBE(), JointMLE(n_starts=3, random_state=0)], ids=str)
 @pytest.mark.parametrize("both", [True, False])
 def test_the_answer_is_the_minimum_that_a_search_by_others_finds(data, model, both):
@@ -128,6 +133,7 @@ def test_the_sparse_path_is_the_same_with_a_penalty_on_the_columns_left():
     np.testing.assert_allclose(sparse.propensity_coef_, joint.propensity_coef_, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [TM(max_iter=300), SAREM()], ids=str)
 def test_a_classifier_sees_the_columns_of_the_class(data, model):
     flexible = clone(model).set_params(

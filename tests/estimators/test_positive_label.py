@@ -31,6 +31,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_every_method_takes_the_value_and_keeps_it_in_a_file(method, tmp_path):
     method = in_few_rounds(method, 3)
     assert method.get_params()["positive_label"] is None
@@ -92,6 +93,7 @@ def test_the_oracle_reads_true_classes_likewise():
     np.testing.assert_array_equal(smaller.coef_, found.coef_)
 
 
+@pytest.mark.slow
 def test_searches_pipelines_and_scorers_speak_of_the_same_value():
     folds = [(np.arange(150), np.arange(150, 300)), (np.arange(150, 300), np.arange(150))]
     found = []

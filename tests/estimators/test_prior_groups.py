@@ -64,6 +64,7 @@ def share(model, X, s, rows):
     return np.where(s, 1.0, hidden)[rows].mean()
 
 
+@pytest.mark.slow
 def test_each_group_meets_its_share_and_the_labels_are_left_alone(problem, choice):
     X, s = problem
     free, given = clone(choice).fit(X, s), known(choice, {0: 0.35, 2: 0.7}).fit(X, s)
@@ -100,6 +101,7 @@ def test_the_log_odds_of_a_group_move_by_one_number(problem):
 GIVEN = {"prior": {0: 0.35, 2: 0.6}, "prior_groups": 3}
 
 
+@pytest.mark.slow
 def test_a_group_of_all_rows_is_a_prior_of_all_rows(problem, choice):
     X, s = problem
     X = np.column_stack([X[:, :3], np.ones(len(X))])
@@ -111,6 +113,7 @@ def test_a_group_of_all_rows_is_a_prior_of_all_rows(problem, choice):
         assert given.diagnosis_.high == pytest.approx(overall.diagnosis_.high, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_a_range_moves_a_group_only_as_far_as_it_must(problem, choice):
     X, s = problem
     free = clone(choice).fit(X, s)
@@ -123,6 +126,7 @@ def test_a_range_moves_a_group_only_as_far_as_it_must(problem, choice):
     assert wide.diagnosis_.moved["2"] == pytest.approx((own[2], own[2]), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_ranges_follow_what_is_known(problem, choice):
     X, s = problem
     sizes = np.bincount(X[:, 3].astype(int)) / len(X)
@@ -139,6 +143,7 @@ def test_ranges_follow_what_is_known(problem, choice):
     assert part.diagnosis_.low >= sizes[0] * 0.35 + (s & rest).mean() - 1e-12
 
 
+@pytest.mark.slow
 def test_new_rows_move_with_their_group_and_rows_of_a_new_one_do_not(problem, choice):
     X, s = problem
     free, given = clone(choice).fit(X, s), known(choice, {0: 0.35, 1: 0.7}).fit(X, s)
@@ -272,6 +277,7 @@ FORGED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_groups_give_one_clear_error(problem, name):
     model = PUClassifier(learners="linear", random_state=0, **GIVEN).fit(*problem)
@@ -288,6 +294,7 @@ def test_forged_groups_give_one_clear_error(problem, name):
 LINEAR = PUClassifier(learners="linear", random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prior", "groups", "said"),
     [
@@ -339,6 +346,7 @@ def test_weights_count_in_each_group(problem, rng):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_resampled_rows_keep_their_groups(problem):
     X, s = problem
     model = known(LINEAR, {0: 0.4, 1: 0.6, 2: 0.5}).fit(X, s)

@@ -81,6 +81,7 @@ def test_sharing_leaves_the_chance_of_a_label_alone(data, share):
     np.testing.assert_array_equal(shared.coef_, whole.coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_each_way_of_labelling_is_told_from_the_others(name):
     found = [linear(random_state=0).fit(data.X, data.labelled) for data in (world(name, 4000, s) for s in (1, 2))]
@@ -190,6 +191,7 @@ def test_constant_columns_have_no_direction():
     assert linear(random_state=0).fit(np.full((97, 3), 3.3), s).diagnosis_.alignment == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "negatives"), [("own features", False), ("class score", True), ("constant", True), ("falling", False)]
 )

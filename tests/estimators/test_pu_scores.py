@@ -140,6 +140,7 @@ def test_weights_of_1_are_none(choice, fitted, problem):
     assert_same(fitted, choice.fit(X, s, np.ones(300)), X, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_weight_of_0_leaves_the_row_out(choice, problem, rng):
     X, s = problem
     kept = rng.random(len(s)) < 0.8
@@ -174,6 +175,7 @@ STORES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["auto", "both"])
 @pytest.mark.usefixtures("few_trees")
 def test_storage_in_memory_does_not_matter(name, problem):
@@ -276,6 +278,7 @@ def test_given_folds_are_used(problem, rng):
     np.testing.assert_array_equal(np.argsort(model.oof_propensity_ * model.oof_posterior_), np.argsort(raw))
 
 
+@pytest.mark.slow
 def test_with_given_folds_a_weight_is_that_many_copies_in_any_order(choice, problem, rng):
     if choice.learners == "auto":
         choice.set_params(learners=[LogisticRegression()])
@@ -320,6 +323,7 @@ def test_labels_are_counted_per_column_of_y(rng):
 # The prior.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [0.3, 0.75, (0.6, 0.7)])
 def test_the_ranges_of_rows_are_those_of_readings_at_the_known_prior(problem, prior):
     X, s = problem
@@ -339,6 +343,7 @@ def test_the_ranges_of_rows_are_those_of_readings_at_the_known_prior(problem, pr
         assert ((ends[:, 0] < h) & (h < ends[:, 1])).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", [{}, {"propensity_features": [2]}, {"learners": "linear"}])
 def test_a_known_range_that_touches_the_estimate_is_not_a_point(problem, choice):
     X, s = problem
@@ -387,6 +392,7 @@ def people(rng, n=400):
     return frame, positive, positive & (rng.random(n) < np.where(frame["insured"], 0.8, 0.2))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize("learners", ["auto", NB])
 def test_mixed_frames_go_straight_in(rng, learners):
@@ -475,6 +481,7 @@ def test_missing_numbers_are_learned_from(rng):
     assert roc_auc_score(positive, quick(learners="linear").fit(X, s).predict_proba(X)[:, 1]) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize(("learners", "cells"), [("auto", 3), (NB, 0), (NB, 1)])
 def test_a_column_that_is_missing_nearly_everywhere_says_nothing(problem, learners, cells):
@@ -489,6 +496,7 @@ def test_a_column_that_is_missing_nearly_everywhere_says_nothing(problem, learne
 # Odd tables.
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize(("n", "labels"), [(2, 1), (3, 1), (3, 2), (10, 5), (50, 1), (50, 12), (250, 5)])
 def test_small_tables_are_fitted_and_doubted(rng, n, labels):
@@ -518,6 +526,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_odd_tables_are_fitted_and_doubted(rng, name):
     """Labels by chance: nothing to learn, and every table says so."""
@@ -529,6 +538,7 @@ def test_odd_tables_are_fitted_and_doubted(rng, name):
         assert kinds_of(model) & {"unexplained", "labels_per_feature"}
 
 
+@pytest.mark.slow
 def test_many_columns_do_not_hide_that_labels_were_learned(rng):
     """Rows are scored by models that have not seen them, which gain nothing by columns that are noise."""
     X, s, _ = make(rng, 1000)
@@ -625,6 +635,7 @@ def elsewhere(request):
     return ELSEWHERE[request.param]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"propensity_features": [2], "prior": 0.5}, {"class_features": [0, 1]}])
 def test_elsewhere_logistic_regression_is_the_same(problem, elsewhere, options, monkeypatch):
     X, s = problem
@@ -643,6 +654,7 @@ def test_elsewhere_logistic_regression_is_the_same(problem, elsewhere, options, 
         )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_trees_fitted_in_memory_predict_elsewhere(problem, elsewhere):
     X, s = problem

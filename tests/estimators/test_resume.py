@@ -108,6 +108,7 @@ def test_a_stopped_fit_goes_on_with_weights_and_known_negatives(name, data, rng,
     assert stops >= 2
 
 
+@pytest.mark.slow
 def test_a_resumed_fit_counts_the_passes_before_the_stop(data, tmp_path):
     seen = []
     X, file = as_dask(data.X), tmp_path / "fit.checkpoint"
@@ -161,6 +162,7 @@ def steps(C=1.0):
 COLUMNS, OTHERS = np.arange(1200), np.r_[:600, 601:1201]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "now", "words"),
     [

@@ -82,6 +82,7 @@ def test_it_is_where_em_ends(rng):
     assert model.prior_ == pytest.approx(likely.mean(), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_it_recovers_what_one_look_cannot():
     found, single = [], []
     for seed in range(8):
@@ -279,6 +280,7 @@ def test_two_looks_are_within_two_points_of_the_truth(world):
     assert abs(np.mean(errors)) < 0.015
 
 
+@pytest.mark.slow
 def test_intervals_refit_the_sources(rng):
     X, positive, Y = world(rng, 2000)
     model = SeveralSources().fit(X, Y)

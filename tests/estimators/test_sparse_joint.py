@@ -34,12 +34,14 @@ def mean_loss(X, s, model):
     return -np.where(s, np.log(chance), np.log1p(-chance)).mean()
 
 
+@pytest.mark.slow
 def test_the_risk_without_slopes_is_the_entropy_of_the_labels(data, path):
     _, s = data
     entropy = -np.where(s, np.log(s.mean()), np.log1p(-s.mean())).mean()
     assert path.risk_path_[0] == pytest.approx(entropy, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_largest_alpha_does_not_depend_on_the_scale_of_the_weights(data):
     X, s = data
     model = SparseJoint(variant="plain", n_alphas=2, eps=0.5, folds=2, random_state=0)
@@ -97,6 +99,7 @@ def test_the_risk_of_rows_held_out_is_what_it_says(data, path):
         )
 
 
+@pytest.mark.slow
 def test_the_choice_is_the_lowest_risk_or_the_largest_alpha_within_one_error_of_it(data, path):
     best = np.argmin(path.held_out_risk_)
     within = path.held_out_risk_ <= path.held_out_risk_[best] + path.held_out_se_[best]
@@ -191,6 +194,7 @@ def test_equal_rows_are_held_out_together_and_every_fold_has_labelled_ones(rng):
     assert set(folds[s]) == set(folds[~s]) == set(range(5))
 
 
+@pytest.mark.slow
 def test_one_labelled_row_cannot_be_held_out(rng):
     X, s = rng.normal(size=(30, 2)), np.arange(30) == 7
     with pytest.warns(UserWarning, match="none can be held out to choose alpha"):
@@ -223,6 +227,7 @@ def test_the_refit_is_the_ridge_fit_of_the_slopes_in_use(data):
     np.testing.assert_array_equal(model.coefs_path_, held.coefs_path_)
 
 
+@pytest.mark.slow
 def test_what_was_y_is_y_in_every_refit():
     """y and e of nearly equal steepness: the convention alone would swap them at times."""
     rng = np.random.default_rng(0)

@@ -32,6 +32,7 @@ def result(data):
     return column_check(NAMED, data.X, data.labelled)
 
 
+@pytest.mark.slow
 def test_the_answer_and_its_changes_are_those_of_refits(data, result):
     fits = {
         "nothing named": SAREM(),
@@ -97,6 +98,7 @@ def test_words_name_the_columns_and_the_shares(data, result):
     assert lines[-1].startswith("Naming them decides much")
 
 
+@pytest.mark.slow
 def test_a_frame_has_names_categories_and_gaps(data):
     frame = pd.DataFrame(data.X, columns=["age", "bmi", "dose", "visits", "ward", "hair"])
     frame["centre"] = np.where(data.X[:, 3] > 0.5, "north", np.where(data.X[:, 3] < -0.5, "south", "east"))
@@ -110,6 +112,7 @@ def test_a_frame_has_names_categories_and_gaps(data):
     assert set(found.changes) >= {"without visits", "without centre"}
 
 
+@pytest.mark.slow
 def test_columns_may_be_tried_before_they_are_named(data, result):
     assert column_check(SAREM(), data.X, data.labelled, propensity_features=[3, 4]) == result
     fitted = clone(NAMED).fit(data.X, data.labelled)

@@ -49,6 +49,7 @@ def assert_same(one, other, rtol=1e-7):
     np.testing.assert_allclose(ends(one), ends(other), rtol=rtol, atol=rtol)
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_who_computes_it(data, model):
     asked = {"at": data.X[:3], "n_resamples": 3, "random_state": 5}
     alone = intervals(model, data.X, data.labelled, **asked)
@@ -374,6 +375,7 @@ def test_where_the_rows_lie_does_not_matter(store, how, data):
     assert_same(one, intervals(stored, store(X), s, at=store(X)[:3], **asked), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_label_scores_are_refitted_fold_by_fold(data):
     X, s, weights = data.X[:250], data.labelled[:250], np.arange(250) % 3
     model = PUClassifier(learners=[GaussianNB()], random_state=0).fit(X, s, weights)
@@ -390,6 +392,7 @@ def test_label_scores_are_refitted_fold_by_fold(data):
         intervals(model, X, np.roll(s, 1), sample_weight=weights)
 
 
+@pytest.mark.slow
 def test_rows_that_a_file_does_not_hold_must_be_fitted_again(data):
     X, s = data.X[:100], data.labelled[:100]
     model = PUClassifier(random_state=0).fit(X, s)

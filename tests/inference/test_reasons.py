@@ -73,6 +73,7 @@ def assert_adds_up(model, X, rows=None, atol=1e-8):
     return found
 
 
+@pytest.mark.slow
 def test_contributions_add_up_to_the_log_odds_of_every_method(method, problem):
     X, s = problem
     model = fit(method, X, s)
@@ -87,6 +88,7 @@ def test_contributions_add_up_to_the_log_odds_of_every_method(method, problem):
     )
 
 
+@pytest.mark.slow
 def test_contributions_add_up_after_an_audit_of_every_method(method, problem):
     X, s = problem
     assert_adds_up(with_audit(fit(method, X, s), FACTS, 0.6), X)

@@ -84,6 +84,7 @@ def test_labelled_rows_stand_for_the_positives_on_average():
     assert found == pytest.approx((decided & positive).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [True, False])
 def test_they_estimate_the_truth_that_the_labels_hide(given):
     data = make_double_logistic(200_000, random_state=0)

@@ -48,6 +48,7 @@ def test_a_scorer_is_its_metric_of_what_the_estimator_says(name, model):
     assert abs(scorer(model, NEW.X, NEW.labelled, propensity=NEW.propensity)) == known
 
 
+@pytest.mark.slow
 def test_a_scorer_sees_through_pipelines_and_searches(model):
     scaled = StandardScaler().fit(DATA.X)
     inner = SAREM().fit(scaled.transform(DATA.X), DATA.labelled)
@@ -169,6 +170,7 @@ THRESHOLDS = np.linspace(0.02, 0.98, 25)
 HALVES = [(np.arange(200), np.arange(200, 400)), (np.arange(200, 400), np.arange(200))]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_threshold_is_tuned_by_labels_and_propensities(name):

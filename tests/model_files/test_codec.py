@@ -178,6 +178,7 @@ def test_every_public_estimator_has_its_place_in_a_file():
     assert set(named.values()) == {each for each in public if isinstance(each, type)}
 
 
+@pytest.mark.slow
 def test_every_estimator_comes_back_bit_for_bit(method, problem, kept):
     X, s = problem
     again = assert_survives(fit(method, X, s), kept, X)
@@ -210,6 +211,7 @@ class Busy(Naive):
         self.n_jobs = n_jobs
 
 
+@pytest.mark.slow
 def test_every_n_jobs_is_none_after_a_file(problem, kept):
     X, s = problem
     union = FeatureUnion([("scaled", StandardScaler())], n_jobs=1)
@@ -234,6 +236,7 @@ NOT_FITTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOT_FITTED)
 def test_numbers_that_no_fit_gives_are_refused(problem, name):
     method, which, key, value = NOT_FITTED[name]
@@ -357,6 +360,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
 def test_a_step_of_scikit_learn_works_alike(problem, kept, step):
     X, s = problem
@@ -533,6 +537,7 @@ def test_columns_of_a_frame_are_prepared_alike(frame, kept, columns, remainder):
         again.predict(X.drop(columns="ward"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("remainder", REMAINDERS, ids=str)
 def test_columns_of_an_array_are_prepared_alike(problem, kept, remainder):
     X, s = problem
@@ -555,6 +560,7 @@ def test_columns_of_a_polars_frame_are_prepared_alike(frame, kept, remainder):
     assert_survives(model, kept, X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_the_chosen_containers_are_kept(frame, kept, container):
     if container == "polars":
@@ -617,6 +623,7 @@ def test_what_metadata_is_asked_for_is_kept(problem, kept):
     assert_same_model(model, kept(model))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"skip_parameter_validation": True}, {"transform_output": "pandas"}])
 def test_what_is_set_globally_changes_no_file(frame, kept, options):
     X, s = frame

@@ -203,6 +203,7 @@ def test_a_payload_that_is_not_hostile_loads(in_a_file, watched):
         assert found is getattr(sys.modules[module], name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_payload_is_refused_and_runs_nothing(in_a_file, watched, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
@@ -317,6 +318,7 @@ MEMORY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEMORY)
 def test_arrays_may_not_announce_more_than_a_file_of_its_size_may_take(in_a_file, watched, name):
     path = in_a_file(MEMORY[name])
@@ -463,6 +465,7 @@ UNSOUND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNSOUND)
 def test_numbers_that_compiled_code_would_follow_out_of_bounds_are_refused(name):
     data = foreign.dump(make_pipeline(UNSOUND[name](), None), "it")
@@ -543,6 +546,7 @@ def test_categories_that_boosted_trees_do_not_have_are_refused(name, monkeypatch
         foreign.load(data)
 
 
+@pytest.mark.slow
 def test_several_objects_are_deflated_and_come_back():
     forests = [RandomForestClassifier(20, random_state=seed).fit(X, Y) for seed in range(3)]
     data = foreign.dump_together(forests, "it")
@@ -557,6 +561,7 @@ def as_bytes(data):
     return np.frombuffer(data, dtype=np.uint8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", [b"", b"more"])
 def test_deflated_bytes_that_would_fill_the_memory_are_refused(watched, tail):
     bomb = as_bytes(zlib.compress(bytes(10**9 // 4)) + tail)

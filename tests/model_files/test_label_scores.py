@@ -156,6 +156,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_kind_of_predictor_comes_back(frame, labels, tmp_path, name):
     options = {"learners": [clone(FEW[2])], "cv": 2, "random_state": 0, **VARIANTS[name]}
@@ -173,6 +174,7 @@ def test_how_many_processes_to_start_is_not_taken_from_a_file(numbers, labels, t
     assert all(each.classifier.n_jobs is None for each in again._posterior.score.members[0].predictors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array, np.float32], ids=["dense", "sparse", "float32"])
 def test_every_storage_comes_back(numbers, labels, tmp_path, storage):
     X = storage(numbers)
@@ -329,6 +331,7 @@ def described(small):
     return describe_model(small)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_values_give_one_clear_error(described, watched, name):
     description = {**described, "fitted": FORGED[name](copy.deepcopy(described["fitted"]))}
@@ -391,6 +394,7 @@ FORGED_TREES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORGED_TREES)
 def test_forged_trees_give_one_clear_error(tabled, watched, name):
     description = describe_model(tabled)
@@ -426,6 +430,7 @@ def named(frame, labels):
     ).fit(frame, labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED)
 def test_a_forged_propensity_over_named_columns_gives_one_clear_error(named, name):
     description = describe_model(named)
@@ -480,6 +485,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_learner_that_cannot_score_a_row_is_refused(small, name):
     forests = [copy.deepcopy(each.classifier) for each in small._posterior.score.members[1].predictors]

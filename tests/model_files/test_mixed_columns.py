@@ -73,6 +73,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", WRONG, ids=range(len(WRONG)))
 def test_nonsense_is_refused(model, columns):
     description = describe_model(model)

@@ -220,6 +220,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_hostile_file_runs_nothing_and_writes_nothing(tmp_path, written, watched, name):
     load(written)  # What is imported on the first call is imported.
@@ -420,6 +421,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_nonsense_under_a_right_digest_is_refused(written, tmp_path, watched, name):
     header, part = take_apart(written.read_bytes())

@@ -36,6 +36,7 @@ def assert_scores(found, facts):
         np.testing.assert_allclose(values, facts[name], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.9"), reason="pipelines of scikit-learn 1.9")
 @pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 @pytest.mark.parametrize("name", PIPELINES)

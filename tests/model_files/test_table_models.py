@@ -53,6 +53,7 @@ def test_inspect_shows_the_columns_of_the_table(clinic, tmp_path):
     assert facts["about"] == {"table": "clinic"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spelling", [Spelling(), Spelling(","), Spelling(".", "cp1252", "Patients"), Spelling(encoding="utf-16-le")]
 )

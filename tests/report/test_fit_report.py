@@ -322,6 +322,7 @@ def test_the_page_lives_in_a_browser(page, tmp_path, size):
     }
 
 
+@pytest.mark.slow
 def test_what_was_not_learned_gives_rows_neither_chances_nor_reasons():
     report = gather_fit(fit_table(make_clinic(60)[0], "reported", id="patient", scar_test=False), "x")
     assert report.headline.endswith("too little was learned from these rows.")
@@ -337,6 +338,7 @@ def test_an_estimate_at_an_end_of_its_range_is_not_called_the_middle(found):
     assert str(replace(quoted, middle=quoted.low)).endswith("; the estimate itself is the lower end.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["naive", "jerm", "tm", "joint-mle"])
 def test_letters_of_the_paper_and_options_are_in_the_details(clinic, method):
     table = clinic.append_column("case_id", pa.array(range(7000, 7600)))

@@ -36,6 +36,7 @@ def page():
     return render(gather_study(STUDY, made_up_rows(), "Study of three sets")).html
 
 
+@pytest.mark.slow
 def test_every_table_and_figure_is_on_the_page(page):
     outline = Outline()
     outline.feed(page)

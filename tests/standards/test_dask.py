@@ -14,6 +14,7 @@ DATA = make_double_logistic(300, 4, random_state=0)
 FRAME = pd.DataFrame(DATA.X, columns=list("abcd"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("X", [da.from_array(DATA.X, chunks=(100, 4)), dd.from_pandas(FRAME, npartitions=3)])
 def test_a_fit_is_that_of_numpy(X):
     model = JERM(random_state=0).fit(DATA.X, DATA.labelled)

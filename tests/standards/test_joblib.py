@@ -2,6 +2,7 @@
 
 import joblib
 import numpy as np
+import pytest
 
 from propense import JERM, PUClassifier
 from propense.datasets import make_double_logistic
@@ -9,6 +10,7 @@ from propense.datasets import make_double_logistic
 DATA = make_double_logistic(300, 4, random_state=0)
 
 
+@pytest.mark.slow
 def test_a_model_from_a_file_predicts_the_same(tmp_path):
     model = PUClassifier(cv=2, random_state=0).fit(DATA.X, DATA.labelled)
     joblib.dump(model, tmp_path / "model.joblib")

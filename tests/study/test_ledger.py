@@ -107,6 +107,7 @@ def test_a_value_that_was_changed_is_found(tmp_path, rng):
                 read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bit", "block", "page"])
 def test_a_damaged_file_gives_the_same_numbers_or_an_error(tmp_path, rng, kind):
     rows = fill(tmp_path / "whole.db", rng)
@@ -172,6 +173,7 @@ WRONG_VALUES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", WRONG_VALUES)
 def test_a_value_of_another_type_is_one_line_in_every_command(tmp_path, rng, column):
     (tmp_path / "plan.toml").write_text(PLAN)

@@ -151,6 +151,7 @@ def test_other_classifiers_are_cut_at_the_share_of_labels_and_take_missing_value
     assert told["auc"] == pytest.approx(metrics.roc_auc_score(data.positive_test, y))
 
 
+@pytest.mark.slow
 def test_columns_of_access_are_named_to_methods_that_can_use_them(survey):
     found = everything(measure(cell("propense.SAREM", "access")))
     data = natural_data.split_natural("nhanes-diabetes", SETTING)
@@ -165,11 +166,13 @@ def test_columns_of_access_are_named_to_methods_that_can_use_them(survey):
     assert found["group_error"] < everything(measure(cell("propense.Naive")))["group_error"] / 3
 
 
+@pytest.mark.slow
 def test_who_is_told_the_prevalence_meets_it():
     found = everything(measure(cell("propense.PUClassifier", "prevalence", learners="linear", random_state=0)))
     assert found["prior_error"] < 1e-3
 
 
+@pytest.mark.slow
 def test_who_is_told_the_truth_learns_from_it(survey):
     found = everything(measure(cell("propense.Naive", "truth", decision="balanced")))
     data = natural_data.split_natural("nhanes-diabetes", SETTING)
@@ -205,6 +208,7 @@ class Short(PUClassifier):
         super().__init__(learners=[LogisticRegression()] if learners is None else learners, random_state=random_state)
 
 
+@pytest.mark.slow
 def test_lists_of_a_method_that_scores_its_rows_out_of_fold_use_that(survey):
     found = everything(measure(cell(f"{__name__}.Short")))
     data = natural_data.split_natural("nhanes-diabetes", SETTING)

@@ -196,6 +196,7 @@ def test_methods_are_paired_and_mechanisms_move_nothing(undisturbed):
     assert scores == [row["balanced_accuracy"] for row in rows]
 
 
+@pytest.mark.slow
 def test_jobs_and_the_order_of_cells_change_nothing(tmp_path, undisturbed):
     other = replace(SMALL, mechanisms=("S2", "S1"), methods=SMALL.methods[::-1])
     with Ledger(tmp_path / "parallel.db") as ledger:
@@ -263,6 +264,7 @@ def test_a_killed_worker_is_told_and_nothing_is_lost(tmp_path, monkeypatch):
         assert {row["method"] for row in ledger.rows()} == {"naive"}
 
 
+@pytest.mark.slow
 def test_opening_a_new_ledger_together_is_no_race(tmp_path):
     def open_one(name):
         with Ledger(tmp_path / name) as ledger:
@@ -273,6 +275,7 @@ def test_opening_a_new_ledger_together_is_no_race(tmp_path):
             assert list(pool.map(open_one, [f"l{number}.db"] * 8)) == [0] * 8
 
 
+@pytest.mark.slow
 def test_who_opens_a_new_ledger_waits_for_another_that_is_making_it(tmp_path):
     with closing(sqlite3.connect(tmp_path / "l.db", isolation_level=None, check_same_thread=False)) as other:
         # From here on SQLite refuses at once, whatever its timeout, to turn the file to a write-ahead log.

@@ -157,6 +157,7 @@ def test_if_every_row_is_checked_the_answer_is_the_truth(model, clinic, truth, t
     assert [each.length for each in found.lists] == [50, 100, 200]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learners", ["linear", "auto"])
 def test_the_estimate_is_near_the_truth_and_the_model_agrees_with_it_once_corrected(clinic, truth, tmp_path, learners):
     few = {"learners": learners} if learners == "linear" else {"cv": 2}
@@ -499,6 +500,7 @@ def test_more_verdicts_may_be_added_to_a_file_that_was_read(model, clinic, truth
     assert set(drawn["patient"].to_pylist()[60:]) < set(left["patient"].to_pylist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [True, False])
 def test_lists_leave_out_what_is_known(clinic, truth, tmp_path, named):
     table = clinic if named else clinic.drop_columns(["patient"])
@@ -536,6 +538,7 @@ def test_lists_leave_out_what_is_known(clinic, truth, tmp_path, named):
         assert done.known_positive + done.known_negative == 0
 
 
+@pytest.mark.slow
 def test_a_promise_holds_95_times_in_a_hundred(rng):
     """Against curves and rows drawn from what the audit says of them."""
     a, b = rng.normal(size=300), rng.normal(size=300) - 1.0
@@ -598,6 +601,7 @@ def test_the_file_for_reviewers_is_of_the_kind_of_the_table(model, clinic, drawn
     assert (tmp_path / "check.csv").read_text(encoding="utf-8").replace('"', "").startswith("\ufeffpatient;verdict;")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"),
     [

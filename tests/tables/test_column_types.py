@@ -54,6 +54,7 @@ def with_cells(table, column, cells):
     return table.set_column(table.column_names.index(column), column, cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", UNUSABLE)
 @pytest.mark.parametrize("column", ["id", "age", "sex", "lab"])
 def test_a_column_that_cannot_be_read_is_refused_by_name_in_a_fit(table, column, kind):
@@ -71,6 +72,7 @@ def test_a_column_that_cannot_be_read_is_refused_in_a_table_to_score(table, mode
     assert [path.name for path in tmp_path.iterdir()] == ["t.arrow"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", UNUSABLE)
 @pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.arrow"])
 def test_a_column_that_is_only_copied_is_written_or_refused(table, model, kind, out, tmp_path):
@@ -85,6 +87,7 @@ def test_a_column_that_is_only_copied_is_written_or_refused(table, model, kind, 
             (tmp_path / out).unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", UNUSABLE)
 @pytest.mark.parametrize("column", ["id", "age", "sex", "lab"])
 def test_dask_refuses_the_same_columns(table, column, kind, tmp_path):

@@ -22,6 +22,7 @@ def found(clinic):
     return compare_table(clinic, "reported", id="patient", methods=QUICK, top=50)
 
 
+@pytest.mark.slow
 def test_each_method_says_what_a_fit_of_its_own_says(clinic, found):
     fits = {
         "pu-linear": fit_table(clinic, "reported", id="patient", learners="linear", scar_test=False),
@@ -49,6 +50,7 @@ def test_each_method_says_what_a_fit_of_its_own_says(clinic, found):
     assert found.correlation[0, 1] == pytest.approx(ranks)
 
 
+@pytest.mark.slow
 def test_the_rows_on_all_lists_are_in_the_list_of_each_method(clinic, found):
     for method in ("pglin", "sar-em"):
         listed = list_rows(fit_table(clinic, "reported", id="patient", method=method, scar_test=False), 50).rows

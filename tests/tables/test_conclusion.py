@@ -134,6 +134,7 @@ def test_the_number_of_positives_is_the_same_everywhere(fits, capsys):
         assert bool(quoted.unquoted) == (name in ("jerm", "naive"))
 
 
+@pytest.mark.slow
 def test_groups_are_shown_only_where_they_differ(fits):
     assert [each.column for each in conclude(fits["group", "named"]).differing] == ["column 2"]
     for kind in ("alike", "group", "class"):

@@ -95,6 +95,7 @@ def test_the_time_to_read_the_names_grows_with_the_file_not_its_square(tmp_path)
     assert seconds(b",".join(b"n%d" % i for i in range(40_000)) + b"\n") < 2
 
 
+@pytest.mark.slow
 def test_a_line_that_would_fill_the_memory_is_refused(tmp_path):
     path = tmp_path / "bomb.csv.gz"
     for start in (b"", b"a,b\n"):
@@ -146,6 +147,7 @@ def test_a_table_with_few_values_is_read_whole(tmp_path):
     assert TableFile(tmp_path / "b.arrow").read().num_rows == 3_000_000
 
 
+@pytest.mark.slow
 def test_every_batch_is_read_in_order(tmp_path):
     lines = [f"{i},{'x' * 90}" for i in range(200_000)]
     (tmp_path / "long.csv").write_text("i,text\n" + "\n".join(lines) + "\n")

@@ -38,6 +38,7 @@ def jerm(clinic):
     return fit_table(clinic, "reported", id="patient", method="jerm")
 
 
+@pytest.mark.slow
 def test_the_default_method_is_pu_classifier(clinic):
     estimator = fit_table(clinic, "reported", id="patient").estimator
     assert (type(estimator), estimator.decision, estimator.random_state) == (PUClassifier, "balanced", 0)
@@ -64,6 +65,7 @@ def test_columns_become_features(found):
     assert found.estimator.n_features_in_ == len(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "dates", "moments"])
 def test_dates_are_fitted_as_days_and_shown_as_dates(clinic, form, tmp_path):
     days = np.round(np.array(clinic.column("age")) * 200).astype("datetime64[D]")
@@ -148,6 +150,7 @@ LABELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "_"), LABELS, ids=[case[1] for case in LABELS])
 def test_labels_may_be_written_in_many_ways(clinic, found, words, _):
     labels = [words[0] if label else words[1] for label in found.labelled.tolist()]
@@ -183,6 +186,7 @@ def test_propensity_features_are_columns_of_the_table(clinic):
         fit_table(clinic, "reported", id="patient", method="naive", propensity_features=["sex"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in TABLE_METHODS if name not in ("naive", "oracle", "pglin")])
 def test_every_method_with_both_factors_takes_both_kinds_of_columns(clinic, method, tmp_path):
     columns = {"class_features": ["age", "bmi"], "propensity_features": ["sex"]}
@@ -209,6 +213,7 @@ def test_rows_are_scored_alike_alone_and_together(clinic, found):
     np.testing.assert_allclose(found.model.score(odd).posterior, found.model.score(plain).posterior)
 
 
+@pytest.mark.slow
 def test_doubts_and_warnings_become_notes(clinic):
     few = clinic.set_column(6, "reported", pa.array([i < 10 for i in range(len(clinic))]))
     notes = fit_table(few, "reported", id="patient").notes
@@ -220,6 +225,7 @@ def test_doubts_and_warnings_become_notes(clinic):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learners", ["linear", "auto"])
 def test_columns_of_the_class_are_the_only_ones_that_matter_for_it(clinic, learners):
     asked = {"scar_test": False, "learners": learners, "class_features": ["age", "bmi"]}
@@ -257,6 +263,7 @@ def test_what_a_method_cannot_use_is_one_error(clinic, options, words):
         fit_table(clinic, "reported", id="patient", **{"method": "tm", **options})
 
 
+@pytest.mark.slow
 def test_every_fit_inside_a_method_is_reported(clinic):
     fits = []
     fit_table(clinic, "reported", id="patient", scar_test=False, progress=lambda *each: fits.append(each))
@@ -265,6 +272,7 @@ def test_every_fit_inside_a_method_is_reported(clinic):
     assert fits == [("fit", done + 1, len(fits)) for done in range(len(fits))]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_simulations")
 @pytest.mark.parametrize(("scar_test", "named"), [(None, None), (True, ["sex"]), (True, []), (False, None)])
 def test_progress_names_the_test_of_labels_if_it_runs(clinic, scar_test, named):
@@ -309,6 +317,7 @@ def test_a_table_without_labels_is_an_error(clinic):
         fit_table(unnamed, "reported")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "path", "parquet", "pandas", "polars", "batch"])
 def test_a_table_may_be_a_file_or_a_data_frame(tmp_path, clinic, found, kind):
     csv.write_csv(clinic, tmp_path / "t.csv")
@@ -379,6 +388,7 @@ def test_columns_that_are_probably_not_features_are_noted(clinic, found):
     assert any("30 features but only 20 rows" in note for note in fit_table(wide, "s", method="pglin").notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["words", "dates of labels", "amounts"])
 def test_a_copy_of_the_label_is_refused_unless_it_is_kept(clinic, found, kind):
     """It explains every label, so that the estimate would be that all positives are labelled."""
@@ -467,6 +477,7 @@ def test_columns_with_units_dates_and_durations_are_read_alike_by_a_saved_model(
     np.testing.assert_array_equal(again.score(table).posterior, found.model.score(table).posterior)
 
 
+@pytest.mark.slow
 def test_four_hundred_columns_are_fitted_and_notes_on_them_are_few(rng):
     table = {f"x{j}": rng.normal(size=60) for j in range(250)}
     table |= {f"empty{j}": pa.nulls(60) for j in range(50)} | {f"one{j}": [1.0] * 60 for j in range(50)}

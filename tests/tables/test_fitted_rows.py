@@ -49,6 +49,7 @@ def test_too_many_rows_are_not_remembered(monkeypatch):
     assert remember(np.zeros((3, 1)), None) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [True, False])
 def test_rows_of_the_fit_are_counted_when_they_are_scored(clinic, tmp_path, named):
     """Whatever the format of the table, after a round trip through a file, in another order, among other rows."""
@@ -96,6 +97,7 @@ def test_the_hash_of_a_row_depends_on_its_id_and_on_each_value():
     assert hash_rows(np.array([[1.0, np.nan]]), np.array(["p1"], dtype=object)).tolist() == [1895938230613268548]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [True, False])
 def test_rows_of_the_fit_keep_the_scores_of_models_that_have_not_seen_them(clinic, tmp_path, named):
     """From a file, in another format and order, among rows that are new or have changed."""

@@ -94,6 +94,7 @@ def test_every_row_is_equally_likely_to_be_drawn(folder):
     assert np.concatenate(pieces.draw(10**6, 0)).size == 600
 
 
+@pytest.mark.slow
 def test_a_fit_in_pieces_equals_the_fit_of_the_table(folder, clinic):
     whole = fit_table(clinic, "reported", id="patient", method="pglin")
     found = fit_folder(TableFolder(folder), OPTIONS)
@@ -108,6 +109,7 @@ def test_a_fit_in_pieces_equals_the_fit_of_the_table(folder, clinic):
     assert found.notes == whole.notes
 
 
+@pytest.mark.slow
 def test_the_preparation_uses_a_sample_and_the_fit_all_rows(folder, clinic):
     whole = fit_table(clinic, "reported", id="patient", method="pglin")
     found = fit_folder(TableFolder(folder), FitOptions("reported", drop=["patient"], method="pglin"), sample=300)

@@ -63,6 +63,7 @@ def test_a_saved_model_scores_other_rows_to_the_bit(dated, found, tmp_path):
     np.testing.assert_array_equal(written, found.model.score(other).posterior)
 
 
+@pytest.mark.slow
 def test_the_propensity_gets_columns_and_the_test_their_features(dated, frame):
     found = fit_table(dated, OPTIONS, propensity_features=["sex", "bmi"])
     assert found.estimator.propensity_features == ["sex", "bmi"]

@@ -44,6 +44,7 @@ def found(table):
     return fit_table(table, "reported", **ASKED, decimal=",", propensity_features=["sex"], parameters={"cv": 2})
 
 
+@pytest.mark.slow
 def test_phrases_name_the_columns_that_add_most(table, found):
     listed = list_rows(found, 20)
     said = row_reasons(found, listed.rows)
@@ -168,6 +169,7 @@ def test_one_score_for_both_is_said():
     assert str(RowReasons((), ())) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["jerm", "sar-em"])
 def test_methods_of_prepared_columns_have_reasons_by_column(clinic, method):
     found = fit_table(clinic, "reported", **ASKED, method=method)

@@ -43,6 +43,7 @@ def linear(clinic):
     return fit_table(clinic, "reported", **ASKED, learners="linear")
 
 
+@pytest.mark.slow
 def test_every_number_of_a_fit_is_of_models_that_have_not_seen_the_row(clinic, found):
     model = found.estimator
     for name in ("posterior", "propensity", "hidden", "hidden_range"):
@@ -57,6 +58,7 @@ def test_every_number_of_a_fit_is_of_models_that_have_not_seen_the_row(clinic, f
     assert np.abs(found.scores.hidden - model.predict_hidden(found.model.features(clinic))).max() > 0.01
 
 
+@pytest.mark.slow
 def test_the_list_is_ordered_by_the_chance_of_being_positive(clinic, found):
     review = list_rows(found, 40)
     y = found.scores.posterior
@@ -81,6 +83,7 @@ def test_where_labelling_has_columns_of_its_own_the_list_is_ordered_by_hidden():
     assert positive[review.rows].mean() > positive[by_y].mean() + 0.05
 
 
+@pytest.mark.slow
 def test_the_promise_is_the_sum_of_the_chances_with_a_range(found):
     """low/high: the mean of the lower/upper ends, less/plus 1.28·√Σh(1−h)/length, within [0, 1]."""
     review = list_rows(found, 40)
@@ -96,6 +99,7 @@ def test_the_promise_is_the_sum_of_the_chances_with_a_range(found):
     assert str(list_rows(found, 1).promise).startswith("Of this row, about 1 is expected to be positive (")
 
 
+@pytest.mark.slow
 def test_the_range_holds_the_truth(found):
     """`benchmarks/review_lists.py` counts how often."""
     review, positive = list_rows(found, 250), make_clinic()[1]
@@ -165,6 +169,7 @@ def test_doubts_about_learning_count_and_those_about_the_split_do_not(kind):
     assert not too_little_learned(Doubted("collinear", "swapped", "readings_differ", "stray_labels"))
 
 
+@pytest.mark.slow
 def test_the_list_has_the_columns_of_the_table_as_they_were(tmp_path, clinic, found):
     csv.write_csv(clinic.append_column("ward", pa.array(["007", "=1+1"] * 300)), tmp_path / "t.csv")
     source = TableFile(tmp_path / "t.csv")
@@ -190,6 +195,7 @@ def test_the_naive_method_has_no_list(clinic):
         list_rows(fit_table(clinic, "reported", **ASKED, method="naive"))
 
 
+@pytest.mark.slow
 def test_rows_of_equal_chances_stay_in_the_order_of_the_table(found):
     level = np.round(found.scores.posterior, 1)
     tied = replace(found, scores=replace(found.scores, posterior=level))
@@ -197,6 +203,7 @@ def test_rows_of_equal_chances_stay_in_the_order_of_the_table(found):
     assert list_rows(tied, 60).rows.tolist() == sorted(rows, key=lambda row: (-level[row], row))[:60]
 
 
+@pytest.mark.slow
 def test_the_range_of_each_row_is_listed_with_two_digits(clinic, found):
     review = list_rows(found, 30)
     listed = review.take(clinic)
@@ -207,6 +214,7 @@ def test_the_range_of_each_row_is_listed_with_two_digits(clinic, found):
     assert (listed.column("hidden").to_numpy() <= ends[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("separator", "mark"), [(",", ""), (";", "\ufeff"), ("\t", "")])
 def test_a_list_is_separated_and_marked_as_its_table(tmp_path, clinic, found, separator, mark):
     names = clinic.column_names
@@ -252,6 +260,7 @@ def test_no_fewer_than_none_and_no_more_than_all_rows_are_promised():
         assert 0.0 <= promise.low < promise.high <= 9.0
 
 
+@pytest.mark.slow
 def test_new_rows_and_rows_of_the_fit_are_promised_with_a_range(tmp_path, clinic, found):
     other, _ = make_clinic(400, seed=1)
     names = pa.array([f"new{i}" for i in range(400)])
@@ -340,6 +349,7 @@ def fitted(table, **options):
 NAMED = {"propensity_features": ["age"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, NAMED, {"prior": 0.5}, {"prior": (0.45, 0.5)}, {**NAMED, "prior": 0.5}])
 def test_the_ranges_of_groups_add_up_to_no_less_than_that_of_all_rows(clinic, options):
     found = fitted(clinic, **options)
@@ -354,6 +364,7 @@ def test_the_ranges_of_groups_add_up_to_no_less_than_that_of_all_rows(clinic, op
             assert group.labelled <= group.low
 
 
+@pytest.mark.slow
 def test_nothing_is_said_that_contradicts_what_was_given(clinic):
     """Columns of y and e, a constant e, and a prior, in what was learned, the groups and the assumptions."""
     order = "puts the rows in nearly the same order"

@@ -41,6 +41,7 @@ def notes_on(cells, **options):
 NUMBERS = st.one_of(st.none(), st.floats(-1e9, 1e9), st.integers(-(2**40), 2**40).map(float))
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=30).filter(any))
 def test_numbers_are_the_same_as_text_and_as_numbers(values):
     text = pa.array(["" if value is None else repr(value) for value in values])
@@ -48,6 +49,7 @@ def test_numbers_are_the_same_as_text_and_as_numbers(values):
     assert column_of(text)[0] == column_of(pa.array(values, pa.float64()))[0] == Column("x", "number")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["", " ", "NA", "n/a", "#N/A", "NaN", "null", "None", "<NA>", "-", ".", "?"])
 def test_words_for_missing_are_missing(word):
     column, table = column_of(["1", word, "2"])

@@ -26,6 +26,7 @@ def small_batches(monkeypatch):
         monkeypatch.setattr(module, "ROWS", 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl", "t.xlsx"])
 @pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.csv.gz", "o.jsonl.xz", "o.xlsx"])
 def test_every_row_keeps_its_place_and_gets_its_scores(tmp_path, clinic, found, small_batches, name, out):
@@ -93,6 +94,7 @@ def test_the_review_list_holds_the_unlabelled_rows_most_likely_positive(tmp_path
     assert (done.promise.rows, done.fitted) == (20, 600)
 
 
+@pytest.mark.slow
 def test_a_list_is_empty_if_every_row_is_labelled(tmp_path, clinic):
     """Trees refuse a table without rows."""
     fitted = fit_table(clinic, "reported", id="patient", scar_test=False).model

@@ -17,6 +17,7 @@ def grouping(shares, positives, *, low=0.8, high=1.25, column="sex"):
     return Grouping(column, tuple(groups))
 
 
+@pytest.mark.slow
 def test_shares_that_differ_by_chance_are_called_alike_in_nineteen_of_twenty_fits(rng):
     false = 0
     for _ in range(400):

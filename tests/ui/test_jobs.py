@@ -43,6 +43,7 @@ def test_a_job_gives_the_files_that_the_command_gives(person, fitted, table, tmp
     assert person.get(f"/job/{fitted}/files/report").body == person.get(f"/job/{fitted}/report").body
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_at_its_field(person, table, work):
     job = person.job_of(person.upload("clinic.csv", table))
     address = f"/job/{job}/columns"

@@ -35,6 +35,7 @@ def text(encoding, word):
     return "\n".join(lines).encode(encoding)
 
 
+@pytest.mark.slow
 def test_a_workbook_with_several_sheets_is_asked_about_and_read_from_the_one_that_is_chosen(person, work, tmp_path):
     job = person.job_of(person.upload("clinic.xlsx", workbook(Notes=[["what"], ["made in May"]], Patients=rows())))
     page = person.get(f"/job/{job}/columns")
