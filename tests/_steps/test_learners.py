@@ -267,7 +267,7 @@ def test_columns_may_come_in_any_container(data):
 
 
 def test_columns_may_be_named(data):
-    frame = pd.DataFrame(data.X, columns=["age", "dose", "ward", "sex"])
+    frame = pd.DataFrame(data.X.copy(), columns=["age", "dose", "ward", "sex"])
     named = SAREM(propensity_features=["ward", "sex"]).fit(frame, data.labelled)
     numbered = SAREM(propensity_features=[2, 3]).fit(data.X, data.labelled)
     np.testing.assert_allclose(named.propensity_coef_, numbered.propensity_coef_, rtol=1e-9)
@@ -287,7 +287,7 @@ WRONG_COLUMNS = [
 
 @pytest.mark.parametrize(("columns", "words"), WRONG_COLUMNS, ids=[f"case {n}" for n in range(len(WRONG_COLUMNS))])
 def test_a_wrong_column_is_named(data, columns, words):
-    frame = pd.DataFrame(data.X, columns=["age", "dose", "ward", "sex"])
+    frame = pd.DataFrame(data.X.copy(), columns=["age", "dose", "ward", "sex"])
     with pytest.raises(InvalidOption, match=words):
         TM(propensity_features=columns).fit(frame, data.labelled)
 

@@ -158,7 +158,7 @@ def test_spies_are_near_in_the_columns_of_the_class(data):
 
 
 def test_names_are_those_of_the_frame(data):
-    frame = pd.DataFrame(data.X, columns=["age", "dose", "visits", "ward", "hair"])
+    frame = pd.DataFrame(data.X.copy(), columns=["age", "dose", "visits", "ward", "hair"])
     by_name = TM(class_features=["dose", "age"], max_iter=20).fit(frame, data.labelled)
     by_number = TM(class_features=[0, 1], max_iter=20).fit(data.X, data.labelled)
     np.testing.assert_allclose(by_name.coef_, by_number.coef_, rtol=1e-9)

@@ -140,6 +140,8 @@ def test_where_every_positive_is_labelled_it_is_the_lasso_of_scikit_learn(data, 
     np.testing.assert_allclose(model.intercept_, lasso.intercept_, atol=1e-5)
 
 
+# With the lowest releases, rounding ends a search a little short of its tolerance.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_units_and_places_of_columns_do_not_matter(data):
     X, s = data
     units, places = np.geomspace(1e-3, 1e3, 10), np.linspace(-20, 20, 10)

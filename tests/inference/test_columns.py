@@ -100,7 +100,7 @@ def test_words_name_the_columns_and_the_shares(data, result):
 
 @pytest.mark.slow
 def test_a_frame_has_names_categories_and_gaps(data):
-    frame = pd.DataFrame(data.X, columns=["age", "bmi", "dose", "visits", "ward", "hair"])
+    frame = pd.DataFrame(data.X.copy(), columns=["age", "bmi", "dose", "visits", "ward", "hair"])
     frame["centre"] = np.where(data.X[:, 3] > 0.5, "north", np.where(data.X[:, 3] < -0.5, "south", "east"))
     frame.loc[::9, "visits"] = np.nan
     model = PUClassifier(learners=[LogisticRegression()], cv=3, propensity_features=["centre", "visits"])

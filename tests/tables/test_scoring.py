@@ -58,7 +58,12 @@ def test_a_folder_is_scored_as_its_table(tmp_path, clinic, found, top):
     done = score_file(found.model, pieces, tmp_path / "p.parquet", top=top)
     assert (done.rows, done.labelled, done.listed) == (600, whole.labelled, whole.listed)
     assert str(done.promise) == str(whole.promise)
-    assert parquet.read_table(tmp_path / "p.parquet").equals(parquet.read_table(tmp_path / "o.parquet"))
+    one, other = (parquet.read_table(tmp_path / name) for name in ("o.parquet", "p.parquet"))
+    scores = ["posterior", "propensity", "hidden"]
+    for name in scores:
+        # Products over other numbers of rows may round differently.
+        np.testing.assert_allclose(other[name], one[name], rtol=1e-12)
+    assert other.drop_columns(scores).equals(one.drop_columns(scores))
     # It would be read as a part of the table the next time.
     for name in ("a.parquet", "later/new.parquet"):
         with pytest.raises(InvalidTable, match=r"parquet is a part of the table, which is not overwritten"):

@@ -55,7 +55,11 @@ def inverse_curvature(risk: PairRisk, theta: Vector) -> Matrix:
     hessian = risk.hessian(theta)
     # In units in which the diagonal is 1, so the units of the columns do not matter.
     units = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
-    root = np.linalg.inv(np.linalg.cholesky(hessian / np.outer(units, units)))
+    lower = np.linalg.cholesky(hessian / np.outer(units, units))
+    # Rounding changes a matrix of p columns with a diagonal of 1 by about p²ε, so a smaller pivot may be 0.
+    if np.diag(lower).min() ** 2 < len(units) ** 2 * np.finfo(np.float64).eps:
+        raise np.linalg.LinAlgError
+    root = np.linalg.inv(lower)
     return np.asarray(root.T @ root / np.outer(units, units))
 
 

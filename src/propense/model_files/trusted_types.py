@@ -1,6 +1,12 @@
 """The types that skops meets in a fitted model, for `skops.io.load` and for tools that call it."""
 
+import sklearn
+from sklearn.utils.fixes import parse_version
+
 __all__ = ["TRUSTED_TYPES"]
+
+# Boosted trees prepare categories with it before scikit-learn 1.7.
+_OLDER = ["sklearn.compose._column_transformer._RemainderColsList"]
 
 # skops has to be given them by name. A test compares the list with what fitted models consist of.
 TRUSTED_TYPES = [
@@ -37,6 +43,7 @@ TRUSTED_TYPES = [
     "propense.estimators._sources.SeveralSources",
     "propense.estimators._sparse_joint.SparseJoint",
     "propense.estimators._tm.TM",
+    *(_OLDER if parse_version(sklearn.__version__) < parse_version("1.7") else []),
     # The trees of PUClassifier.
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.tree._tree.Tree",
