@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.stats import beta
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from propense import JointMLE, PUClassifier, SeveralSources, bounds
 from propense.datasets import make_double_logistic
 from propense.errors import InvalidInput, InvalidOption
 from propense.inference._bound_rows import ReadRows
-from propense.inference._bounds import LabelCurve, find_bounds
+from propense.inference._bounds import LabelCurve, _cells, find_bounds
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +192,18 @@ def test_models_and_labels_that_cannot_be_used_are_named(fitted):
     ):
         with pytest.raises(InvalidInput, match=words):
             bounds(method, data.X, y)
+
+
+def test_limits_are_percentiles_of_draws_less_twice_their_bias():
+    labelled, s = world(n=1500)
+    read = rows_of(labelled, s)
+    found = find_bounds(read, spread=2, purity=1, random_state=0)
+    cells, rng, draws = _cells(read, 0.02), np.random.RandomState(0), []
+    for _ in range(200):
+        weights = rng.standard_exponential(len(cells))
+        curve = IsotonicRegression().fit(cells, labelled, weights).predict(cells)
+        share, top = np.average(labelled, weights=weights), curve.max()
+        draws.append([share / top, np.average(np.minimum(1, 2 * curve / top), weights=weights)])
+    low, high = (np.array(draws) - 2 * (np.mean(draws, axis=0) - [found.low[0, 0], found.high[0, 0]])).T
+    assert found.low_limit[0, 0] == pytest.approx(np.quantile(low, 0.025), rel=1e-6)
+    assert found.high_limit[0, 0] == pytest.approx(np.quantile(high, 0.975), rel=1e-6)
