@@ -9,12 +9,12 @@ from worlds import World, draw_world, read_worlds, write_worlds
 
 # Simulated and resampled, with and without named columns; small.
 NUMBERS = (0, 1, 2, 3)
-pytestmark = pytest.mark.skipif(data_home() is None, reason="needs the data home")
+needs_tables = pytest.mark.skipif(data_home() is None, reason="needs the data home")
 
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch):
-    monkeypatch.setenv("PROPENSE_DATA", str(data_home()))
+    monkeypatch.setenv("PROPENSE_DATA", str(data_home() or ""))
 
 
 def assert_same(one, other):
@@ -22,6 +22,7 @@ def assert_same(one, other):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
+@needs_tables
 @pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_world_is_drawn_from_its_number(number):
@@ -47,6 +48,7 @@ def test_the_chance_of_a_label_has_the_mean_that_was_asked_for(frequency, rng):
         assert ((e >= 0) & (e <= 1)).all()
 
 
+@needs_tables
 @pytest.mark.slow
 def test_a_stopped_run_goes_on_and_is_read_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(worlds, "TOGETHER", 1)
