@@ -1,8 +1,8 @@
 """What the labels' learners know of the class: `python benchmarks/label_learners.py`.
 
 The area under the curve of the true class, over the rows of fit, of scores out of fold: of each learner, of
-scikit-learn's boosting with its defaults, of the learners' sum with equal weights, with those in use, and with the
-weights that predict the labels best. Data and labelling as in `benchmarks/review_lists.py --paper`. `--rows 150` takes
+scikit-learn's boosting with its defaults, of the learners' mean, which is in use, and of their sum with the weights
+that predict the labels best. Data and labelling as in `benchmarks/review_lists.py --paper`. `--rows 150` takes
 so many rows of each, to see what small tables allow. `--large --rows 30000` takes 40 columns of the image features, to
 see what many rows allow; `--hidden` compares unlabelled rows only.
 """
@@ -18,14 +18,14 @@ from sklearn.metrics import roc_auc_score
 
 from propense._designs import as_design
 from propense._inputs.sample import Sample
-from propense._steps.label_learners import BOOSTED, LOGISTIC, TREES, auto_learners, given_learners
+from propense._steps.label_learners import BOOSTED, LOGISTIC, auto_learners, given_learners
 from propense._steps.label_scores import fit_label_score
 from propense.datasets import load
 from review_lists import World, draw, worlds
 from unseen import MECHANISMS, Mask, Rows, print_means
 
-LEARNERS = (LOGISTIC, BOOSTED, TREES)
-COLUMNS = (*LEARNERS, "plain boosting", "equal weights", "weights in use", "weights that fit the labels")
+LEARNERS = (LOGISTIC, BOOSTED)
+COLUMNS = (*LEARNERS, "plain boosting", "mean", "weights that fit the labels")
 IMAGES, IMAGE_COLUMNS = ("cifar10", "mnist", "fashion"), 40
 
 
@@ -42,23 +42,19 @@ def large_worlds(seeds: int) -> list[World]:
 def scores(X: Rows, labelled: Mask, seed: int) -> dict[str, NDArray[np.float64]] | None:
     """The score of every row, of mean 0 and spread 1, by each learner alone and together; None without two labels."""
     sample = Sample(as_design(X), labelled, None, None)
-    learners = {each.name: each for each in auto_learners(sample, seed) if each.name in LEARNERS}
-    if BOOSTED not in learners:
+    learners = auto_learners(sample, seed)
+    if len(learners) < len(LEARNERS):
         return None
     plain = given_learners([HistGradientBoostingClassifier(random_state=seed)])
-    chosen = {name: [each] for name, each in learners.items()}
-    chosen |= {"plain boosting": plain, "weights in use": list(learners.values())}
-    return {
-        name: fit_label_score(sample, each, cv=5, n_jobs=None, seed=seed, pair=None).t for name, each in chosen.items()
-    }
+    chosen = {**{each.name: [each] for each in learners}, "plain boosting": plain, "mean": learners}
+    return {name: fit_label_score(sample, each, cv=5, n_jobs=None, seed=seed).t for name, each in chosen.items()}
 
 
 def areas(t: dict[str, NDArray[np.float64]], positive: Mask, labelled: Mask, rows: Mask) -> list[float]:
-    """The areas of `COLUMNS` over some rows; NaN for a learner that is not in use."""
-    each = np.column_stack([t[name] for name in LEARNERS if name in t])
-    best = LogisticRegression(C=1e4).fit(each, labelled).decision_function(each)
-    t = {**t, "equal weights": each.mean(axis=1), "weights that fit the labels": best}
-    return [float(roc_auc_score(positive[rows], t[name][rows])) if name in t else np.nan for name in COLUMNS]
+    """The areas of `COLUMNS` over some rows."""
+    each = np.column_stack([t[name] for name in LEARNERS])
+    t = {**t, "weights that fit the labels": LogisticRegression(C=1e4).fit(each, labelled).decision_function(each)}
+    return [float(roc_auc_score(positive[rows], t[name][rows])) for name in COLUMNS]
 
 
 def measure(world: World, rows: int | None = None, hidden: bool = False) -> list[float]:

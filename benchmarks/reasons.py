@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from propense import PUClassifier, reasons
-from propense._steps.readings import ScorePredictor
+from propense.worlds.predictors import CurvePredictor
 from unseen import Mask, Rows
 
 COLUMNS = ("rows", "CPU s for 50 rows", "for 1 000 rows", "correlation", "same first column", "same of three")
@@ -30,8 +30,8 @@ def draw(n: int, seed: int) -> tuple[Rows, Mask]:
 def of_fold(model: PUClassifier, fold: int) -> PUClassifier:
     """The estimator with the models of one fold only."""
     y, e, one = model._posterior, model._propensity, copy(model)
-    assert isinstance(y, ScorePredictor)
-    assert isinstance(e, ScorePredictor)
+    assert isinstance(y, CurvePredictor)
+    assert isinstance(e, CurvePredictor)
     members = tuple(replace(each, predictors=(each.predictors[fold],)) for each in y.score.members)
     score = replace(y.score, members=members)
     one._posterior, one._propensity = replace(y, score=score), replace(e, score=score)

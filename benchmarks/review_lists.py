@@ -1,8 +1,9 @@
 """What a list of rows to review holds, and what it promises: `python benchmarks/review_lists.py`.
 
 Rows of fit, a list half as long as the number of hidden positives. Order and promise come from values out of fold: of
-a logistic regression and of boosted trees of the labels, and of PUClassifier. Data and labelling as in
-`benchmarks/unseen.py`; with `--paper` the 16 tables of the JERM paper, prepared as there, from the data folder.
+a logistic regression and of boosted trees of the labels, and of PUClassifier, with logistic regression alone and with
+both. Data and labelling as in `benchmarks/unseen.py`; with `--paper` the 16 tables of the JERM paper, prepared as
+there, from the data folder.
 """
 
 import argparse
@@ -20,20 +21,19 @@ from sklearn.model_selection import cross_val_predict
 from propense import PUClassifier
 from propense.datasets import names
 from propense.study.measure import prepare
+from propense.tables.promise import Promise, add_up
 from unseen import MECHANISMS, Mask, Rows, label, print_means, sets
 
 COLUMNS = (
     "logistic regression",
     "boosted trees",
-    "linear pair",
+    "linear",
     "PUClassifier",
     "promised",
     "off",
     "held",
     "prior held",
 )
-# The quantile of a normal curve that leaves a tenth on each side.
-_TENTH = 1.28
 
 
 def paper_sets() -> Iterator[tuple[str, Rows, Mask]]:
@@ -67,9 +67,8 @@ def top(score: Rows, positive: Mask, labelled: Mask) -> NDArray[np.intp]:
 
 def held(model: PUClassifier, listed: NDArray[np.intp], positive: Mask) -> list[float]:
     """1 where the range of a list's yield holds what is found, else 0; and the same of P(Y=1)."""
-    hidden, ends = model.oof_hidden_[listed], model.oof_hidden_range_[listed].mean(axis=0)
-    noise = _TENTH * np.sqrt((hidden * (1.0 - hidden)).sum()) / len(hidden)
-    yielded = ends[0] - noise <= positive[listed].mean() <= ends[1] + noise
+    promise = Promise.of(add_up(model.oof_hidden_[listed], model.oof_hidden_range_[listed]))
+    yielded = promise.low <= positive[listed].sum() <= promise.high
     prior = model.diagnosis_.low <= positive.mean() <= model.diagnosis_.high
     return [float(yielded), float(prior)]
 
@@ -81,9 +80,9 @@ def measure(name: str, X: Rows, positive: Mask, mechanism: str, seed: int) -> li
         cross_val_predict(model, X, labelled, method="decision_function")
         for model in (LogisticRegression(max_iter=1000), HistGradientBoostingClassifier(max_iter=80, max_leaf_nodes=8))
     ]
-    pair = PUClassifier(learners="linear", random_state=seed).fit(X, labelled)
+    linear = PUClassifier(learners="linear", random_state=seed).fit(X, labelled)
     model = PUClassifier(random_state=seed).fit(X, labelled)
-    lists = [top(score, positive, labelled) for score in (*plain, pair.predict_hidden(X), model.oof_posterior_)]
+    lists = [top(score, positive, labelled) for score in (*plain, linear.oof_posterior_, model.oof_posterior_)]
     found = [float(positive[rows].mean()) for rows in lists]
     promised = float(model.oof_hidden_[lists[-1]].mean())
     return [*found, promised, abs(promised - found[-1]), *held(model, lists[-1], positive)]

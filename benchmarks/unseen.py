@@ -1,9 +1,9 @@
-"""PUClassifier on data and labelling rules other than those that chose its constants: `python benchmarks/unseen.py`.
+"""PUClassifier on data and labelling rules that its worlds were not drawn from: `python benchmarks/unseen.py`.
 
-Data that scikit-learn bundles or generates: tumours, wine, digits, irises, clusters, moons. Labels follow S1, S2 or S4;
-or jump or peak along the class score; or jump, peak or rise steeply along a random direction; or mix score and
-direction; or rise, jump or fall along the class score of boosted trees. c = .4; 30% of the rows are held out; columns
-are standardised; the threshold is the prior.
+Data that scikit-learn bundles or generates: tumours (which some worlds are drawn from, too), wine, digits, irises,
+clusters, moons. Labels follow S1, S2 or S4; or jump or peak along the class score; or jump, peak or rise steeply along
+a random direction; or mix score and direction; or rise, jump or fall along the class score of boosted trees. c = .4;
+30% of the rows are held out; columns are standardised; the threshold is the prior.
 """
 
 import argparse

@@ -164,7 +164,7 @@ def design_kind(request):
 # Every method of the package, with fewer starts and rounds for time, and the variants that take another way through the
 # code. test_em.py has the whole budget of published LBE.
 QUICK = {
-    # The pair is exact, whatever the order of the rows; test_label_scores.py and test_score_laws.py have the others.
+    # Without trees, for time; test_pu_scores.py has the other learners.
     "PUClassifier": {"learners": "linear", "decision": "posterior", "random_state": 0},
     "JointMLE": {"n_starts": 3, "random_state": 0},
     "SparseJoint": {"n_alphas": 3, "folds": 2, "random_state": 0},

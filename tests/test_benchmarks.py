@@ -1,15 +1,19 @@
-"""What the benchmark with other packages computes from its measurements; the measurements themselves are not tested."""
+"""What the benchmarks with other packages, and of coverage, compute from their measurements."""
 
 from datetime import date
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
+import coverage
+from coverage_page import judge
 from peer_measure import WORLDS
 from peer_methods import METHODS, Known, fit, method, predict
 from peer_page import accuracy_table
 from peer_results import Accuracy, Cost, Results, exponent, figures, mean_and_error, number
 from peers import FEW, FULL, ask
+from propense._steps.label_learners import LOGISTIC, LabelLearner, given_learners
 from propense.datasets import make_double_logistic
 
 
@@ -123,3 +127,58 @@ def test_a_process_says_what_went_wrong():
     lines, ended = ask("time", method("LogisticRegression"), 3, 1, limit=60, threads=1)
     assert lines == []
     assert ended.startswith("InvalidInput: n_features=1")
+
+
+def test_a_range_is_judged_by_its_width_and_20_times_its_miss():
+    found = judge([0.1, 0.3, np.nan], [0.2, 0.5, np.nan], [0.15, 0.6, 0.5])
+    np.testing.assert_allclose(found, [[1, 0, np.nan], [0.1, 0.2, np.nan], [0.1, 2.2, np.nan]])
+
+
+@pytest.mark.slow
+def test_worlds_of_coverage_are_labelled_as_they_say_whatever_else_is_drawn():
+    place = coverage.Place("wine 0", 0, 0)
+    few, more = (
+        {(facts["mechanism"], facts["c"]): rest for facts, *rest in coverage.worlds_of(place, cs)}
+        for cs in ((0.4,), (0.4, 0.9))
+    )
+    assert len(more) == 2 * len(few) == 2 * len(coverage.MECHANISMS | coverage.FOLLOWED)
+    for key, (X, positive, labelled, named) in few.items():
+        np.testing.assert_array_equal(labelled, more[key][2])
+        assert not (labelled & ~positive).any()
+        assert len(named) == X.shape[1] - 13 == (3 if key[0] in coverage.FOLLOWED else 0)
+    e = coverage.propensity(np.arange(10.0), np.arange(10) > 3, 0.3, power=10)
+    assert e[4:].mean() == pytest.approx(0.3, abs=1e-10)
+    assert (np.diff(e) > 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_of_coverage_that_was_stopped_measures_nothing_twice(tmp_path, monkeypatch, capsys):
+    learners = [LabelLearner(LOGISTIC), *given_learners([GaussianNB()])]
+    monkeypatch.setattr("propense.estimators._pu.auto_learners", lambda *_: learners)
+    monkeypatch.setattr(coverage, "MECHANISMS", {"rising": coverage.MECHANISMS["rising"]})
+    monkeypatch.setattr(coverage, "FOLLOWED", {"access, wholly": 1.0})
+    monkeypatch.setattr(coverage, "RIVALS", {"DEDPUL": "rivals.DEDPUL", "absent": "no_such_package.Name"})
+    store, figure = tmp_path / "kept.sqlite", tmp_path / "figure.svg"
+    call = ["coverage.py", "--tables", "wine 0", "--seeds", "1", "--jobs", "1", "--store", str(store)]
+    monkeypatch.setattr("sys.argv", [*call, "--minutes", "0"])
+    coverage.main()
+    assert not coverage.Kept(store).rows()
+    monkeypatch.setattr("sys.argv", call)
+    coverage.main()
+    kept = coverage.Kept(store)
+    (key, row), *others = kept.rows().items()
+    assert len(others) == 5
+    kept.keep([(*key, {**row, "estimate": 0.123})])
+    capsys.readouterr()
+    monkeypatch.setattr("sys.argv", [*call, "--rivals", "--figure", str(figure)])
+    coverage.main()
+    printed = capsys.readouterr().out
+    assert "Not installed: absent." in printed
+    assert kept.rows()[key]["estimate"] == 0.123
+    assert sum(row["method"] == "DEDPUL" for row in kept.rows().values()) == 2
+    assert "| DEDPUL | 2 |" in printed
+    assert "DEDPUL" in figure.read_text()
+    # With another library, only rivals are known.
+    monkeypatch.setattr(coverage.zlib, "crc32", lambda _: 0)
+    assert {row["method"] for row in coverage.Kept(store).rows().values()} == {"DEDPUL"}

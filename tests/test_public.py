@@ -22,13 +22,15 @@ def test_all_names_are_there_and_nothing_else_is_public():
         assert getattr(propense, name)
         assert name in dir(propense)
     public = {name for name in vars(propense) if not name.startswith("_")}
-    assert public <= {*propense.__all__, *propense._ROOMS, "cli", "ui"}
+    assert public <= {*propense.__all__, *propense._ROOMS, "cli", "ui", "worlds"}
     with pytest.raises(AttributeError, match="module 'propense' has no attribute 'JERN'"):
         propense.JERN  # noqa: B018
     assert {path.parent.name for path in (ROOT / "src" / "propense").glob("[a-z]*/__init__.py")} <= {
         *propense._ROOMS,
         "cli",
         "ui",
+        # Imported by nobody but the package.
+        "worlds",
     }
 
 

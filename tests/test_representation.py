@@ -84,7 +84,7 @@ def test_the_numbers_are_those_of_the_result(results):
     assert review._repr_html_().count("<tr>") == 1 + 10
     assert f"p = {results['ScarTest'].p_value:.3f}" in repr(results["ScarTest"])
     table = results["TableFit"]
-    assert str(headline(table)).partition(";")[0].rstrip(".") in repr(table)
+    assert str(headline(table))[:100] in repr(table)
     assert "sex" in results["TableModel"]._repr_html_()
 
 

@@ -281,6 +281,18 @@ def test_a_round_of_em_does_not_move_what_detm_found(rng):
     assert step.coef_[2] - step.coef_[0] == pytest.approx(model.negative_coef_[1:], abs=0.02)
 
 
+@pytest.mark.slow
+def test_intervals_of_detm_hold_as_often_as_they_say_where_its_model_is_true(rng):
+    held = []
+    for _ in range(60):
+        group = rng.choice(3, size=1000, p=[0.4, 0.2, 0.4])
+        X = np.array([[0.0, 0.0], [-2.0, 0.5], [0.5, -3.0]])[group] + rng.normal(size=(1000, 2))
+        low, high = rivals.DETM(starts=2, random_state=0).fit(X, group == 0).prior_interval(0.9)
+        held.append(low <= 0.6 <= high)
+    # Two standard errors of 60 draws are 8 %.
+    assert np.mean(held) == pytest.approx(0.9, abs=0.08)
+
+
 # PULSNAR
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import expit, logit, logsumexp
+from scipy.stats import norm
 from sklearn.cluster import KMeans
 
 from rivals.base import Mask, Rival, Rows, label_regression
@@ -24,7 +25,8 @@ class DETM(Rival):
     several maxima, and where the two start decides which one they reach.
 
     The likelihood does not say which tilt belongs to the positives. The one under which labelled rows are more likely
-    is taken. Left out: the tests and intervals of the paper.
+    is taken. Left out: the tests of the paper. Its intervals invert a ratio of likelihoods; here, that of P(Y=1) comes
+    from the information, to first order, in log-odds.
 
     Parameters
     ----------
@@ -65,6 +67,29 @@ class DETM(Rival):
         self.loss_ = float(best.fun)
         self.converged_ = bool(best.success)
         self.prior_ = float(np.exp(-np.logaddexp(0, -self._tilted(design))).mean())
+        self.prior_error_ = self._error(design)
+
+    def prior_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """An interval of P(Y=1) of the rows of fit."""
+        far = norm.ppf(0.5 + 0.5 * level) * self.prior_error_
+        low, high = expit(logit(self.prior_) + np.array([-far, far]))
+        return float(low), float(high)
+
+    def _error(self, design: Rows) -> float:
+        """The standard error of the log-odds of P(Y=1), the mean of y = 1 − P_b."""
+        a, b = design @ self.positive_coef_, design @ self.negative_coef_
+        every = np.logaddexp(0, np.logaddexp(a, b))
+        own, positive, negative = np.exp(-every), np.exp(a - every), np.exp(b - every)
+        # The label is a regression on log(e^a + e^b), of which a moves the share q, and b the rest.
+        q = expit(a - b)[:, None]
+        slopes = np.hstack([q * design, (1 - q) * design])
+        information = slopes.T @ ((own * (1 - own))[:, None] * slopes)
+        # Directions without information make the interval wide, not the program fail.
+        information += np.eye(len(information)) * 1e-9 * max(float(np.trace(information)), 1e-9)
+        moves = np.hstack([(positive * negative) @ design, -(negative * (1 - negative)) @ design]) / len(design)
+        y = 1 - negative
+        variance = moves @ np.linalg.solve(information, moves) + y.var() / len(design)
+        return float(np.sqrt(variance) / max(y.mean() * (1 - y.mean()), 1e-9))
 
     def _tilted(self, design: Rows) -> Rows:
         """Log-odds of y: log(1 + e^a) − b."""

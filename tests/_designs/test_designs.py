@@ -11,7 +11,7 @@ from propense._designs import as_design, dense
 from propense._designs.dense import DenseDesign
 from propense._designs.sparse import SparseDesign
 from propense._maths.double_logistic import class_log_odds_shift
-from propense._maths.formulas import JOINT, LOGISTIC, PAIR, QUICK_PAIR
+from propense._maths.formulas import JOINT, LOGISTIC, PAIR
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_gram_is_the_weighted_cross_product(design_kind, X, with_ones, rng, weig
     np.testing.assert_allclose(design.squares(sent), np.diag(gram), rtol=1e-11, atol=1e-11)
 
 
-@pytest.fixture(params=["logistic", "joint", "pair", "quick pair"])
+@pytest.fixture(params=["logistic", "joint", "pair"])
 def formula(request, rng):
     """A formula, the rows it takes and the columns of its coefficients."""
     labelled, other = rng.random(203) < 0.4, rng.normal(size=203)
@@ -81,7 +81,6 @@ def formula(request, rng):
         "logistic": (LOGISTIC, [labelled * 1.0], ()),
         "joint": (JOINT, [labelled, other, class_log_odds_shift(other, labelled)], ()),
         "pair": (PAIR, [labelled], (2,)),
-        "quick pair": (QUICK_PAIR, [labelled], (2,)),
     }[request.param]
 
 
@@ -113,15 +112,6 @@ def test_curve_is_the_gram_of_the_curvature(design_kind, X, with_ones, rng, form
     expected = np.einsum("ij,i...,ik->...jk", with_ones, curvature, with_ones)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_level_has_no_slopes_to_be_curved(design_kind, X, rng, weighted):
-    design, coef, labelled = design_kind(X), rng.normal(size=(8, 2)), rng.random(203) < 0.4
-    rows, weights = [design.send(labelled)], design.send(rng.random(203)) if weighted else None
-    whole, found = (design.curve(PAIR, coef, rows, weights, level=level) for level in (False, True))
-    whole[1:, 1:, 1:] = 0.0
-    np.testing.assert_allclose(found, whole, rtol=1e-11, atol=1e-11)
 
 
 def test_rows_are_moved_held_picked_and_gathered(design_kind, X, rng):

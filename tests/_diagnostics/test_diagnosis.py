@@ -1,78 +1,87 @@
 """What a diagnosis says follows from its numbers."""
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from propense._diagnostics.diagnosis import Diagnosis
+from propense._diagnostics.diagnosis import LEVELS, Diagnosis
 
-PRIORS = {"constant": 0.31, "free": 0.32, "proportional": 0.43, "shared": 0.44}
-
-
-@pytest.mark.parametrize(
-    ("evidence", "alignment", "height", "labelling", "words"),
-    [
-        (11, 0, 0.5, "own features", "Labelling seems to depend on the features"),
-        (11, -0.9, 0.5, "falling", "the less often"),
-        (9, -0.9, 0.85, "class score", "rarer among less clear ones"),
-        (-3, 0, 0.8, "constant", "do not clearly show which positives are labelled more often"),
-        (0, 0, 1.0, "complete", "The class of every row is known."),
-    ],
-)
-def test_what_is_said_of_the_labelling_follows_from_the_numbers(evidence, alignment, height, labelling, words):
-    found = Diagnosis(height, 0.0, evidence, alignment, PRIORS, 0.9)
-    assert found.labelling == labelling
-    assert words in str(found).splitlines()[0]
+SHARES = tuple(np.linspace(0.1, 0.59, 99).tolist())
+LEARNERS = {"logistic regression": 0.71, "boosted trees": 0.78}
+FOUND = Diagnosis("learned", SHARES, 0.33, 0.05, 321.4, False, LEARNERS)
+POINT = replace(FOUND, shares=(0.25,) * 99, middle=0.25, moved={"all rows": (0.32, 0.25)})
+COMPLETE = replace(FOUND, labelling="complete", shares=(0.4,) * 99, middle=0.4)
 
 
-def test_the_summary_is_words_and_the_details_are_numbers():
-    found = Diagnosis(0.87, 0.53, -12.3, -0.21, PRIORS, 0.912)
-    summary, details = str(found), found.details()
-    for value in ("0.87", "0.53", "-12.3", "-0.21", "32.0%"):
-        assert value in details
-        assert value not in summary
-    for value in ("44.0%", "31.0%", "43.0%", "91.2%"):
-        assert value in details
-        assert value in summary
-    assert found.spread == pytest.approx(0.13)
+def test_ranges_are_quantiles_and_each_is_within_the_next():
+    assert FOUND.range(0.9) == (FOUND.low, FOUND.high) == pytest.approx((0.12, 0.57))
+    assert FOUND.range(0.0) == pytest.approx((0.345, 0.345))
+    lows, highs = np.transpose([FOUND.range(level) for level in (0.0, 0.3, 0.5, 0.9, 0.98, 1.0)])
+    assert (np.diff(lows) <= 0).all()
+    assert (np.diff(highs) >= 0).all()
+    assert LEVELS[49] == 0.5
 
 
-def test_what_was_not_computed_is_not_shown():
-    found = Diagnosis(0.87, 0.53, -12.3, -0.21, PRIORS, math.nan)
-    assert "halves" not in str(found)
-    assert "not computed" in found.details()
+def test_the_summary_says_what_is_certain_the_range_and_the_middle():
+    said = str(FOUND)
+    assert "At least 5.0% of the rows are positive" in said
+    assert "In 9 of 10 worlds whose labels look like these, 12% to 57% are. The middle is 33%." in said
+    for labelling, word in (("named", "named"), ("random", "at random")):
+        assert word in str(replace(FOUND, labelling=labelling))
+    details = FOUND.details()
+    for part in (said, "in 50% of them: 22.0% to 47.0%", "from 321 worlds", "boosted trees: 0.78."):
+        assert part in details
 
 
-SCORED = {"constant": 0.21, "climb": 0.32, "bells": 0.43, "shared": 0.37}
+def test_a_share_that_was_given_is_no_range():
+    assert POINT.is_given
+    assert not FOUND.is_given
+    assert "Share of positive rows, as it was given: 25.0%." in str(POINT)
+    assert "9 of 10" not in POINT.details()
 
 
-def of_scores(**more):
-    learners = {"logistic regression": 0.71, "boosted trees": 0.78, "extra trees": 0.75}
-    return Diagnosis(0.6, 0.2, 0.0, 0.0, SCORED, math.nan, **{"low": 0.17, "high": 0.52, "learners": learners, **more})
+def test_where_every_class_is_known_there_is_no_range():
+    assert "The class of every row is known: 40.0% are positive." in str(COMPLETE)
+    assert not COMPLETE.is_given
+    assert all(math.isnan(each) for each in (COMPLETE.low, COMPLETE.high))
 
 
-def test_of_label_scores_the_range_is_said_and_the_best_learner_first():
-    summary, details = str(of_scores()), of_scores().details()
-    assert "Estimated share of positive rows: 17% to 52%, middle estimate 37.0%." in summary
-    assert "learned best by boosted trees; combined with it: logistic regression, extra trees." in summary
-    assert "learned best by GaussianNB.\n" in str(of_scores(learners={"GaussianNB": 0.6})) + "\n"
-    assert "Other assumptions" not in summary
-    for value in ("21.0%", "32.0%", "43.0%", "37.0%", "17.0% to 52.0%", "boosted trees: 0.78."):
-        assert value in details
-    assert "stability" not in details
+def test_groups_are_said_by_name_and_all_rows_are_not_one():
+    moved = {"f": (0.2, 0.3), "m": (0.5, 0.4)}
+    assert "f 30.0% (20.0%), m 40.0% (50.0%)" in str(replace(FOUND, moved=moved))
+    assert "By group" not in str(POINT)
+    assert "By group" in str(replace(FOUND, moved={"f": (0.2, 0.3)}))
+
+
+def test_what_was_not_learned_is_said_with_the_way_out():
+    missing = replace(FOUND, missing="X is sparse. Pass a dense array")
+    assert str(missing).endswith("no curves: X is sparse. Pass a dense array.")
+    assert "Only logistic regression" not in str(FOUND)
 
 
 def test_facts_of_a_diagnosis_are_told_from_others():
-    facts = vars(of_scores())
-    assert Diagnosis.is_valid(facts)
-    assert Diagnosis.is_valid(vars(Diagnosis(0.87, 0.53, -12.3, -0.21, PRIORS, math.nan)))
+    for found in (FOUND, POINT, COMPLETE):
+        assert Diagnosis.is_valid(vars(found))
     for wrong in (
-        {"learners": {}},
+        {"labelling": "rising"},
+        {"shares": SHARES[:-1]},
+        {"shares": list(SHARES)},
+        {"shares": (*SHARES[:-1], math.nan)},
+        {"shares": (*SHARES[:-1], "much")},
+        {"labelled": math.inf},
+        {"middle": None},
+        {"worlds": None},
+        {"strange": 1},
         {"learners": {"trees": "good"}},
-        {"low": math.inf},
-        {"height": math.nan},
-        {"priors": PRIORS},
-        {"priors": {**SCORED, "bells": None}},
+        {"learners": ["trees"]},
+        {"missing": "a\nb"},
+        {"missing": "long " * 100},
+        {"moved": {"f": (0.1,)}},
+        {"moved": {"f": (0.1, math.nan)}},
+        {"moved": {1: (0.1, 0.2)}},
         {"colour": 1.0},
     ):
-        assert not Diagnosis.is_valid({**facts, **wrong})
+        assert not Diagnosis.is_valid({**vars(FOUND), **wrong})
+    assert not Diagnosis.is_valid(SHARES)

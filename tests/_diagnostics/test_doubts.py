@@ -74,7 +74,7 @@ EDGES = {
     ),
     "memorised": ({"flexible": True, "frequency": 0.991}, {"flexible": True, "frequency": 0.989}, "99.1% of "),
 }
-OWN = {"all_likely", "starts_disagree", "readings_differ", "halves_disagree", "few_rows", "falling_curve"}
+OWN = {"all_likely", "starts_disagree", "few_rows", "unlike_worlds"}
 OWN |= {"one_source", "no_overlap", "few_overlaps", "mostly_labelled"}
 
 

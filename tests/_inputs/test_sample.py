@@ -433,9 +433,7 @@ def test_a_whole_number_beyond_float64_is_found(problem, kind):
             JERM().fit(X, s, sample_weight=weights)
 
 
-@pytest.mark.parametrize(
-    ("estimator", "name"), [(JERM, "ridge"), (JERM, "tol"), (PUClassifier, "shrinkage"), (SparseJoint, "alpha")]
-)
+@pytest.mark.parametrize(("estimator", "name"), [(JERM, "ridge"), (JERM, "tol"), (SparseJoint, "alpha")])
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_an_option_beyond_float64_is_named(problem, estimator, name, digits):
     with pytest.raises(

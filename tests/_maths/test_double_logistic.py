@@ -14,7 +14,6 @@ from propense._maths.double_logistic import (
     label_log_odds,
     replace_hidden,
 )
-from propense._maths.formulas import PAIR, QUICK_PAIR
 from propense._maths.logistic import sigmoid
 
 GRID = np.array([-800, -750, -300, -60, -37, -20, -3, -0.5, 0, 0.5, 3, 20, 36, 37, 38, 60, 300, 750, 800], dtype=float)
@@ -116,21 +115,6 @@ def test_class_given_label_is_one_on_the_labelled_and_h_elsewhere(rng):
     np.testing.assert_allclose(
         class_given_label(a, b, labelled), np.where(labelled, 1, y * (1 - e) / (1 - y * e)), rtol=1e-12
     )
-
-
-@pytest.mark.parametrize("labelled", [True, False])
-def test_the_quick_formula_is_the_formula(labelled):
-    """Up to 100 by one logarithm and one exponential per predictor, and beyond as before."""
-    for size, rtol in ((99.0, 1e-12), (801.0, 0.0)):
-        ab = np.column_stack([A, B])[(np.abs(A) < size) & (np.abs(B) < size)]
-        s = np.full(len(ab), labelled)
-        for part in ("loss", "slope", "curvature"):
-            quick, plain = getattr(QUICK_PAIR, part)(ab, s), getattr(PAIR, part)(ab, s)
-            assert quick.shape == plain.shape
-            # σ(a) − 1 and the like are exact to 1e-16 only, not to 1e-16 of themselves.
-            np.testing.assert_allclose(quick, plain, rtol=rtol, atol=0.0 if size > 100 else 1e-15)
-        for quick, plain in zip(QUICK_PAIR.loss_slope(ab, s), PAIR.loss_slope(ab, s), strict=True):
-            np.testing.assert_allclose(quick, plain, rtol=rtol, atol=0.0 if size > 100 else 1e-15)
 
 
 def test_h_replaced_by_itself_changes_nothing_to_800():

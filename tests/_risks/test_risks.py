@@ -177,21 +177,6 @@ def test_the_pair_is_the_joint_risk_of_each_factor(design_kind, X, rng):
     np.testing.assert_allclose(gradient, np.concatenate([by_class[1], by_propensity[1]]), atol=1e-11)
 
 
-@pytest.mark.parametrize("columns", [None, np.array([1, 3]), np.empty(0, dtype=np.intp)])
-def test_a_quick_risk_is_the_risk(design_kind, X, rng, columns):
-    design, level = design_kind(X), rng.normal(size=P + 1)
-    labelled, weights = design.send(rng.random(N) < 0.4), design.send(rng.random(N))
-    plain, quick = (
-        PairRisk(design, labelled, columns=columns, weights=weights, ridge=0.5, level=level, quick=quick)
-        for quick in (False, True)
-    )
-    theta = rng.normal(size=P + 2 + (P if columns is None else len(columns)))
-    (value, gradient), found = plain.value_gradient(theta), quick.value_gradient(theta)
-    assert found[0] == pytest.approx(value, rel=1e-13)
-    np.testing.assert_allclose(found[1], gradient, atol=1e-11)
-    np.testing.assert_allclose(quick.hessian(theta), plain.hessian(theta), atol=1e-10)
-
-
 def test_columns_left_out_of_the_propensity_are_zeros(design_kind, X, rng):
     design = design_kind(X)
     labelled = design.send(rng.random(N) < 0.4)

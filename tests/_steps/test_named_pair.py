@@ -13,11 +13,8 @@ from conftest import missing, tensor
 from propense._designs import as_design
 from propense._inputs.sample import Sample
 from propense._maths.arrays import to_host
-from propense._solvers import newton
 from propense._steps.named_pair import fit_named, other_columns
-from propense._steps.pair_curve import PairSettings
 
-SETTINGS = PairSettings(2.0, 1.0, lambda risk, start: newton(risk, start, tol=1e-10, max_iter=200), 200)
 LEVELS = np.array([0, 0, 3, 0])
 
 
@@ -46,7 +43,7 @@ def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, of_class, we
     t, X, _, s, _ = make(rng, 300)
     weights = rng.exponential(size=300) if weighted else np.ones(300)
     sample = scored(X, s, weights if weighted else None, class_columns=np.array(of_class))
-    fit = fit_named(sample, t, SETTINGS)
+    fit = fit_named(sample, t)
     e, shared = fit.propensity, len(of_class) - 1
     # Numbers of mean 0 and spread 1; a column for each level but the first.
     numbers = X[:, [1, 3]] - np.average(X[:, [1, 3]], axis=0, weights=weights)
@@ -61,8 +58,8 @@ def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, of_class, we
         a = theta[0] + theta[1] * t + V[:, :shared] @ slopes
         chance = expit(a) * expit(theta[2] + V @ theta[3:])
         own = weights @ -np.where(s, np.log(chance), np.log1p(-chance))
-        own += spread * theta[1] ** 2 + shared * squares[:shared] @ slopes**2
-        return own + squares @ theta[3:] ** 2 + 0.5 * (theta[2] + means @ theta[3:]) ** 2
+        own += 0.5 * (spread * theta[1] ** 2 + shared * squares[:shared] @ slopes**2)
+        return own + 0.5 * squares @ theta[3:] ** 2 + 0.5 * (theta[2] + means @ theta[3:]) ** 2
 
     ours = np.array([fit.level, fit.slope, *e.coef, *([] if fit.own is None else fit.own.coef[1 : 1 + shared])])
     start = np.append([0.0, 1.0], np.zeros(5 + shared))
@@ -84,7 +81,7 @@ def test_it_is_the_minimum_of_the_penalised_loss_of_the_labels(rng, of_class, we
 def test_the_truth_is_found_with_and_without_known_negatives(rng, known):
     t, X, y, s, b = make(rng, 30_000)
     negative = ~y & (rng.random(30_000) < known) if known else None
-    fit = fit_named(scored(X, s, negative=negative), t, SETTINGS)
+    fit = fit_named(scored(X, s, negative=negative), t)
     assert (fit.level, fit.slope) == pytest.approx((-0.5, 1.5), abs=0.15)
     assert np.abs(fit.own.log_odds(as_design(X))).mean() < 0.15
     assert np.abs(fit.propensity.log_odds(as_design(X)) - b).mean() < 0.15
@@ -93,7 +90,7 @@ def test_the_truth_is_found_with_and_without_known_negatives(rng, known):
 
 def test_what_belongs_to_e_is_taken_out_of_the_score(rng):
     t, X, _, s, b = make(rng, 30_000)
-    fit = fit_named(scored(X, s), t + 0.5 * b, SETTINGS)
+    fit = fit_named(scored(X, s), t + 0.5 * b)
     a = fit.level + fit.slope * (t + 0.5 * b) + fit.own.log_odds(as_design(X))
     assert np.abs(a - (1.5 * t - 0.5)).mean() < 0.2
     assert np.abs(fit.propensity.log_odds(as_design(X)) - b).mean() < 0.2
@@ -101,9 +98,9 @@ def test_what_belongs_to_e_is_taken_out_of_the_score(rng):
 
 def test_other_columns_do_not_matter(rng):
     t, X, _, s, _ = make(rng, 300)
-    one = fit_named(replace(scored(X, s), class_columns=np.arange(4)), t, SETTINGS)
+    one = fit_named(replace(scored(X, s), class_columns=np.arange(4)), t)
     X[:, 0] = rng.normal(size=300)
-    other = fit_named(scored(X, s), t, SETTINGS)
+    other = fit_named(scored(X, s), t)
     assert (one.level, one.slope) == (other.level, other.slope)
     np.testing.assert_array_equal(one.propensity.coef, other.propensity.coef)
     np.testing.assert_array_equal(one.own.coef, other.own.coef)
@@ -121,10 +118,10 @@ ELSEWHERE = {"sparse": sp.csr_array, "torch": tensor, "dask": blocks}
 @pytest.mark.parametrize("name", [pytest.param(name, marks=missing(name)) for name in ELSEWHERE])
 def test_it_is_the_same_wherever_the_rows_are(rng, name):
     t, X, _, s, _ = make(rng, 300, numbers=True)
-    here = fit_named(replace(scored(X, s), levels=None), t, SETTINGS)
+    here = fit_named(replace(scored(X, s), levels=None), t)
     design = as_design(ELSEWHERE[name](X))
     score = design.send(t) if name != "sparse" else t
-    there = fit_named(replace(scored(X, s), design=design, labelled=design.send(s), levels=None), score, SETTINGS)
+    there = fit_named(replace(scored(X, s), design=design, labelled=design.send(s), levels=None), score)
     assert there.slope == pytest.approx(here.slope, abs=1e-3)
     dense = as_design(X)
     np.testing.assert_allclose(to_host(there.propensity.log_odds(design)), here.propensity.log_odds(dense), atol=1e-3)

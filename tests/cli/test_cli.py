@@ -6,10 +6,12 @@ import sys
 import warnings
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import propense
 from command import call
+from propense._diagnostics.diagnosis import Diagnosis
 from propense.cli import _demo
 from propense.cli._demo import explain, run_demo, show_demo
 from propense.cli._flags import with_flags
@@ -70,13 +72,17 @@ def test_every_method_of_the_demo_is_cut_at_its_own_share(monkeypatch):
 
 def test_the_demo_says_why_shares_differ_and_what_a_check_would_say(demo):
     naive = demo.scores[0]
-    assert naive.prior == pytest.approx(demo.labelled / demo.rows, abs=0.001)
-    assert f"that of the labelled rows, {naive.prior:.1%}" in demo.reason
+    assert naive.prior == f"{demo.labelled / demo.rows:.3f}"
+    assert f"that of the labelled rows, {demo.labelled / demo.rows:.1%}" in demo.reason
     low, high = (float(end) / 100 for end in re.search(r"95% interval ([\d.]+)% to ([\d.]+)%", demo.checked).groups())
     assert low <= demo.prior <= high
-    assert "within it." in explain(0.1, 0.2, 0.4, 0.3)
-    for truth in (0.1, 0.5):
-        assert "not within it" in explain(0.1, 0.2, 0.4, truth)
+    assert "If people check 20, 50 or 200 unlabelled rows" in demo.checked
+    found = Diagnosis("learned", tuple(np.linspace(0.2, 0.4, 99).tolist()), 0.3, 0.1, 300.0, False)
+    for truth, held in ((0.1, "not within"), (0.3, "within"), (0.5, "not within")):
+        words = explain(0.1, found, truth)
+        assert "At least 10.0% of the rows are positive: those that are labelled." in words
+        assert "In 9 of 10 worlds whose labels look like these, 21% to 39% are. The middle is 30%." in words
+        assert f"The truth is {held} that range." in words
 
 
 def test_the_demo_prints_the_doubts_of_its_fit(demo, capsys):

@@ -31,12 +31,12 @@ def fit(folder, toml, *more):
 def test_a_file_says_what_flags_say(folder):
     flags = "--label", "reported", "--id", "patient", "--learners", "linear", "--no-scar-test", "--drop", "bmi,region"
     told = call(
-        "fit", "t.csv", *flags, "--set", "ridge=5", "--prior", "0.4-0.5", "--top", 7, "--list", "a.csv", cwd=folder
+        "fit", "t.csv", *flags, "--set", "cv=3", "--prior", "0.4-0.5", "--top", 7, "--list", "a.csv", cwd=folder
     )
     assert told.returncode == 0, told.stderr
     toml = (
         BASE + 'drop = ["bmi", "region"]\nprior = [0.4, 0.5]\ntop = 7\nlist = "b.csv"\ntable = "t.csv"\n'
-        "[fit.set]\nridge = 5\n"
+        "[fit.set]\ncv = 3\n"
     )
     read = fit(folder, toml)
     assert read.returncode == 0, read.stderr

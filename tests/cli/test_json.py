@@ -59,17 +59,50 @@ def test_a_fit_is_one_object_with_what_the_words_say(folder):
     truth = fit_table(TableFile(folder / "t.csv").read(), "reported", id="patient", learners="linear")
     assert found["command"] == "fit"
     assert found["rows"] == 600
-    # Too little was learned, so that the words give no number either.
     assert found["headline"] == str(headline(truth))
-    assert found["share"] == found["label_frequency"] == {"estimate": None, "low": None, "high": None}
     assert found["groups_that_differ"] == []
     assert found["about_groups"] == describe_groups(truth)
     assert found["doubts"] == [vars(doubt) for doubt in truth.estimator.doubts_]
     assert found["list"]["promise"]["words"] == str(list_rows(truth, 50).promise)
-    assert found["list"]["promise"]["expected"] is None
+    assert found["audit_advice"]["widths"].keys() == {"20", "50", "200"}
     assert found["files"] == {"list": "list.csv", "model": "m.propense", "report": "r.html"}
     assert {each["name"]: each["kind"] for each in found["columns"]}["smoker"] == "truth"
     assert (folder / "m.propense").exists()
+
+
+def test_where_too_little_was_learned_there_are_no_numbers(tmp_path):
+    few = make_clinic()[0].set_column(6, "reported", pa.array([i < 10 for i in range(600)]))
+    csv.write_csv(few, tmp_path / "few.csv")
+    ended = call("fit", "few.csv", *FIT, "--no-scar-test", "--list", "l.csv", "--model", "f", "--json", cwd=tmp_path)
+    found = read(ended)
+    assert "is left open: too little was learned" in found["headline"]
+    assert found["share"] == found["label_frequency"] == {"estimate": None, "low": None, "high": None}
+    assert found["list"]["promise"]["expected"] is None
+    shown = read(call("inspect", "f", "--json", cwd=tmp_path))
+    assert shown["prior"] is shown["label_frequency"] is None
+
+
+@pytest.mark.slow
+def test_the_terminal_the_page_the_model_and_the_object_say_the_same(folder):
+    ended = call("fit", "t.csv", *FIT, "--model", "w.propense", "--report", "w.html", "--no-scar-test", cwd=folder)
+    found = read(call("fit", "t.csv", *FIT, "--no-scar-test", "--json", cwd=folder))
+    shown = read(call("inspect", "w.propense", "--json", cwd=folder))
+    facts = found["diagnosis"]
+    assert (facts["labelling"], facts["strange"], found["labelled_share"]) == ("learned", False, 147 / 600)
+    for share in (found["share"], shown["prior"]):
+        assert list(share.values()) == pytest.approx([facts["middle"], facts["low"], facts["high"]], abs=1e-6)
+    low, middle, high = (f"{facts[name]:.0%}" for name in ("low", "middle", "high"))
+    said = (
+        f"In 9 of 10 worlds whose labels look like these, {600 * facts['low']:,.0f} to {600 * facts['high']:,.0f} are "
+    )
+    said += f"({low} to {high}); the middle is {600 * facts['middle']:,.0f} ({middle})."
+    page = (folder / "w.html").read_text(encoding="utf-8")
+    for words in (ended.stdout, page, found["headline"]):
+        assert "At least 147 of 600 rows are positive (24%): those that are labelled." in words
+        assert said in words
+    assert shown["range"] == "In 9 of 10 worlds whose labels look like these"
+    # And the list of all unlabelled rows holds no more, and no fewer, than are hidden.
+    assert found["hidden"]["low"] == pytest.approx(600 * facts["low"] - 147)
 
 
 @pytest.mark.slow
@@ -88,7 +121,7 @@ def test_the_numbers_of_a_fit_are_those_of_its_headline(folder):
 def given_share(estimator):
     """The same estimator, as if its share of positives had been given."""
     other = copy(estimator)
-    other.diagnosis_ = replace(other.diagnosis_, low=0.4, high=0.4)
+    other.diagnosis_ = replace(other.diagnosis_, shares=(0.4,) * 99)
     return other
 
 
@@ -125,10 +158,7 @@ def test_scores_audits_and_models_are_objects(folder):
     assert (drawn["rows"], drawn["files"]) == (30, {"out": "d.csv"})
     shown = read(call("inspect", "n.propense", "--json", cwd=folder))
     assert shown["label"] == "reported = yes"
-    # As in the words: halves of so few rows disagree.
-    assert shown["prior"] is shown["label_frequency"] is None
-    call("fit", "t.csv", *FIT, "--set", "shrinkage=5", "--model", "s.propense", "--no-scar-test", cwd=folder)
-    prior = read(call("inspect", "s.propense", "--json", cwd=folder))["prior"]
+    prior = shown["prior"]
     assert prior["low"] < prior["estimate"] < prior["high"]
     assert shown["audit"] is None
     bound = read(call("bounds", "t.csv", "--model", "n.propense", "--spread", "2", "--json", cwd=folder))

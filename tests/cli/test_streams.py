@@ -83,7 +83,7 @@ def test_lists_and_draws_go_to_standard_output_too(folder):
     assert ended.returncode == 0
     assert ended.stdout.startswith('"patient"')
     assert len(ended.stdout.splitlines()) == 8
-    assert "How many rows are positive?" in ended.stderr
+    assert "How many rows may be positive?" in ended.stderr
     drawn = call("audit", "draw", "t.csv", "--model", "m.propense", "--out", "-", "--size", 9, cwd=folder)
     assert len(drawn.stdout.splitlines()) == 10
 

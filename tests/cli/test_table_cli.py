@@ -110,21 +110,29 @@ def test_labels_are_tested_if_asked_for(folder, tmp_path, clinic):
     assert (loaded.prior, loaded.prior_) == (0.5, pytest.approx(0.5))
 
 
-def test_scores_from_a_file_equal_those_of_the_fit_bit_for_bit(folder, tmp_path, clinic):
+def test_scores_from_a_file_equal_those_of_the_fit(folder, tmp_path, clinic):
     loaded = propense.load(folder / "m.propense")
     assert isinstance(loaded, TableModel)
     found = fit_table(clinic, "reported", id="patient", learners="linear")
     assert loaded.schema == found.schema
     for name in ("posterior", "propensity", "hidden"):
-        np.testing.assert_array_equal(getattr(loaded.score(clinic), name), getattr(found.scores, name))
+        # What models that have not seen a row say of it is kept with seven digits.
+        np.testing.assert_allclose(getattr(loaded.score(clinic), name), getattr(found.scores, name), rtol=1e-6)
     status, out, err = call(
         "score", folder / "clinic.csv", "--model", folder / "m.propense", "--out", tmp_path / "o.parquet"
     )
     assert (status, err) == (0, "")
     assert f"600 rows: {found.labelled.sum()} labelled (reported = yes)." in out
-    assert "Note: 600 of these rows were used in the fit; their scores are too certain. To review them, use fit" in out
-    assert f"No number of positives is given for the {(~found.labelled).sum()} unlabelled rows:" in out
-    np.testing.assert_array_equal(parquet.read_table(tmp_path / "o.parquet").column("hidden"), found.scores.hidden)
+    assert "600 of these rows are rows of the fit, scored by models that had not seen them." in out
+    assert (
+        f"Of the {(~found.labelled).sum()} unlabelled rows, about {found.counts.hidden:,.0f} are expected to be" in out
+    )
+    assert "In brackets: what 9 of 10 worlds whose labels look like these allow" in out
+    assert "If people check 20, 50 or 200 unlabelled rows that propense draws at random" in out
+    assert f"whatever decides which rows are labelled: propense audit draw {folder / 'clinic.csv'} --model" in out
+    np.testing.assert_array_equal(
+        parquet.read_table(tmp_path / "o.parquet").column("hidden"), loaded.score(clinic).hidden
+    )
 
 
 def test_csv_and_parquet_of_one_table_give_one_model(folder, tmp_path, clinic):
@@ -132,7 +140,6 @@ def test_csv_and_parquet_of_one_table_give_one_model(folder, tmp_path, clinic):
     call("fit", tmp_path / "t.parquet", *FIT, "--model", tmp_path / "p.propense")
     one, other = propense.load(folder / "m.propense"), propense.load(tmp_path / "p.propense")
     assert one.schema == other.schema
-    np.testing.assert_array_equal(one.estimator.coef_, other.estimator.coef_)
     np.testing.assert_array_equal(one.score(clinic).hidden, other.score(clinic).hidden)
 
 
@@ -247,9 +254,8 @@ def test_what_is_known_reaches_the_method(folder, tmp_path):
     assert estimator.prior == (0.5, 0.6)
     assert 0.5 - 1e-6 <= estimator.prior_ <= 0.6 + 1e-6
     assert "The share of positives was given as 50% to 60%" in out
-    names = propense.load(tmp_path / "m").feature_names
-    assert [names[j] for j in estimator.class_features] == ["age", "bmi", "bmi missing"]
-    assert [names[j] for j in estimator.propensity_features] == ["sex=m"]
+    assert estimator.class_features == ["age", "bmi"]
+    assert estimator.propensity_features == ["sex"]
 
 
 def test_columns_of_labelling_are_suggested_until_some_are_named(clinic, tmp_path):
@@ -419,7 +425,7 @@ def test_wrong_options_are_errors(folder, tmp_path):
     refused(["fit", table, *FIT, "--report", out, "--model", out], "--model and --report are the same file")
     refused(["fit", tmp_path / "none.csv", *FIT, "--model", model], "none.csv", "no such file")
     refused(["fit", table, *FIT, "--set", "spy_quantile"], "NAME=VALUE")
-    refused(["fit", table, *FIT, "--set", "ridge=-1"], "ridge=-1")
+    refused(["fit", table, *FIT, "--set", "cv=1"], "cv=1")
     refused(["fit", table, *FIT, "--decimal", "x"], "--decimal 'x'")
     refused(["fit", table, *FIT, "--propensity-features", ","], "--propensity-features ,: a name is missing")
     refused(["fit", table, *FIT, "--positive", "maybe"], "'maybe'", "'yes'")

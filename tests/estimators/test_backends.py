@@ -62,6 +62,7 @@ def assert_same_model(one, other, X, X_elsewhere):
         np.testing.assert_allclose(to_host(getattr(one, name)(X_elsewhere)), expected, atol=1e-12)
 
 
+@pytest.mark.usefixtures("one_fit")
 def test_every_method_finds_what_it_finds_in_memory(method, problem, elsewhere, rng, monkeypatch):
     X, s = problem
     library = library_of(elsewhere(X))

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from audited import FACTS
 from conftest import fit, tensor
-from propense import Naive, PUClassifier, intervals, load, save
+from propense import JERM, Naive, PUClassifier, intervals, load, save
 from propense._maths.double_logistic import hidden_positive
 from propense._steps.corrected import Audited, correct_rows, correction_slopes
 from propense.errors import InvalidOption, ModelFileError
@@ -73,7 +73,7 @@ def test_the_correction_may_follow_the_log_odds_of_y(problem):
 def test_the_range_is_that_of_the_curve(rng, problem):
     """Against draws from its distribution."""
     X, s = problem
-    model = PUClassifier(learners="linear", random_state=0).fit(X, s)
+    model = JERM().fit(X, s)
     with pytest.raises(InvalidOption, match="gives no range"):
         model.predict_hidden_range(X)
     low, high = with_audit(model, FACTS, 0.6).predict_hidden_range(X).T

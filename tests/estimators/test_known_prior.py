@@ -51,7 +51,9 @@ def test_a_share_is_met_in_all_rows_or_in_each_group(name, problem, tmp_path):
         else:
             assert 0.7 - 1e-6 <= expected[X[:, 3] == 1].mean() <= 0.8 + 1e-6
             rest = X[:, 3] == 0
-            np.testing.assert_allclose(model.predict_hidden(X[rest]), free.predict_hidden(X[rest]), atol=1e-9)
+            # test_prior_groups.py has it for PUClassifier.
+            if name != "PUClassifier":
+                np.testing.assert_allclose(model.predict_hidden(X[rest]), free.predict_hidden(X[rest]), atol=1e-9)
         save(model, tmp_path / "m.propense")
         again = load(tmp_path / "m.propense")
         np.testing.assert_array_equal(again.predict_hidden(X), model.predict_hidden(X))

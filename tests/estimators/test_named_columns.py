@@ -46,8 +46,10 @@ def test_every_method_that_fits_both_takes_both_kinds_of_columns():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_class_depends_on_its_own_columns_only(data, name):
     model = fit(in_few_rounds(named(name, class_features=[1, 0])), sp.csr_array(data.X), data.labelled)
-    assert (model.coef_[0, 2:] == 0).all()
-    assert (model.coef_[0, :2] != 0).all()
+    # Not along a label score.
+    if hasattr(model, "coef_"):
+        assert (model.coef_[0, 2:] == 0).all()
+        assert (model.coef_[0, :2] != 0).all()
     moved = data.X.copy()
     moved[:, 2:] += 5.0
     np.testing.assert_array_equal(model.predict_proba(moved), model.predict_proba(data.X))
@@ -77,7 +79,7 @@ def test_a_column_that_neither_depends_on_might_as_well_not_be_there(data, name)
         # Rows are held out along a random direction of all columns.
         both["alpha"] = 0.01
     found, without = (fit(named(name, **both), X, data.labelled) for X in (data.X, data.X[:, :4]))
-    if "LBE, published" not in name:
+    if "LBE, published" not in name and hasattr(found, "coef_"):
         # It merges equal rows in an order that depends on every column, and rounds by it.
         np.testing.assert_allclose(found.coef_[0, :4], without.coef_[0], atol=1e-6)
     np.testing.assert_allclose(found.predict_propensity(data.X), without.predict_propensity(data.X[:, :4]), atol=1e-5)

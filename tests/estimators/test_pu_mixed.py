@@ -1,4 +1,4 @@
-"""PUClassifier on columns of every kind: the linear pair prepares them, and folds may lack what they hold."""
+"""PUClassifier on columns of every kind: logistic regression prepares them, and folds may lack what they hold."""
 
 import datetime as dt
 
@@ -12,8 +12,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from clinic import make_clinic
 from conftest import tensor
-from propense import PUClassifier, load, save, scar_test
+from propense import Naive, PUClassifier, SeveralSources, load, save, scar_test
+from propense._designs import as_design
 from propense._inputs.preparation import Preparation
+from propense._inputs.sample import read_features
 from propense.errors import InvalidFeatures, ModelFileError
 from propense.model_files.codec import build_model, describe_model
 
@@ -38,7 +40,7 @@ def linear(**options):
 
 @pytest.mark.filterwarnings("ignore::propense.errors.DoubtfulFit")
 @pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas, pa.Table.from_pandas])
-def test_the_linear_pair_of_a_frame_is_that_of_its_prepared_columns(clinic, convert):
+def test_the_score_of_a_frame_is_that_of_its_prepared_columns(clinic, convert):
     frame, s = clinic
     model = linear().fit(convert(frame), s)
     codes = {"sex": ["f", "m"], "region": ["north", "south", "east", "(missing)"]}
@@ -49,35 +51,41 @@ def test_the_linear_pair_of_a_frame_is_that_of_its_prepared_columns(clinic, conv
     levels = np.array([len(codes.get(name, [])) for name in frame.columns])
     X = Preparation.fit(levels, by_hand.to_numpy(dtype=float)).transform(by_hand.to_numpy(dtype=float))
     plain = linear().fit(X, s)
-    np.testing.assert_allclose(model.predict_proba(convert(frame)), plain.predict_proba(X), rtol=1e-9)
-    np.testing.assert_allclose(model.propensity_coef_, plain.propensity_coef_, rtol=1e-9)
+    for one, other in ((frame, X), (frame[::-1], X[::-1])):
+        scores = (
+            model._posterior.score.of(read_features(model, convert(one))),
+            plain._posterior.score.of(as_design(other)),
+        )
+        np.testing.assert_allclose(*scores, atol=1e-6)
     names = ["age", "bmi", "smoker", "since", "bmi missing", "sex=m", "region=south", "region=east", "region=(missing)"]
-    assert model.coef_names_ == names
-    assert plain.coef_names_ == [f"column {j}" for j in range(9)]
+    assert model._posterior.score.preparation.names(model._columns) == names
+    np.testing.assert_array_equal(model.predict_proba(convert(frame)), linear().fit(frame, s).predict_proba(frame))
 
 
 def test_columns_named_for_y_and_e_are_all_their_levels(clinic):
     frame, s = clinic
     model = linear(class_features=["age", "bmi"], propensity_features=["region"]).fit(frame, s)
-    named = dict(zip(model.coef_names_, zip(model.coef_[0], model.propensity_coef_[0], strict=True), strict=True))
-    assert {name for name, (b, _) in named.items() if b} == {"age", "bmi", "bmi missing"}
-    assert {name for name, (_, g) in named.items() if g} == {"region=south", "region=east", "region=(missing)"}
+    score, e = model._posterior.score, model._propensity
+    columns = [column for column in model._columns if column.name in ("age", "bmi")]
+    assert score.preparation.names(columns) == ["age", "bmi", "bmi missing"]
+    (region,) = (column for column in model._columns if column.name == "region")
+    assert e.preparation.names([region]) == ["region=south", "region=east", "region=(missing)"]
 
 
-def test_a_cell_missing_in_new_rows_only_counts_as_the_mean(rng):
+def test_a_cell_missing_in_new_rows_only_counts_as_the_median(rng):
     X = rng.normal((0.0, 5.0, 0.0), size=(300, 3))
     s = (X[:, 0] > 0) & (rng.random(300) < 0.5)
     weights = rng.integers(1, 4, 300).astype(float)
     model = linear().fit(X, s, sample_weight=weights)
     gap, filled = X[:5].copy(), X[:5].copy()
-    gap[2, 1], filled[2, 1] = np.nan, np.average(X[:, 1], weights=weights)
+    gap[2, 1], filled[2, 1] = np.nan, np.median(np.repeat(X[:, 1], weights.astype(int)))
     np.testing.assert_allclose(model.predict_proba(gap), model.predict_proba(filled), rtol=1e-12)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::propense.errors.DoubtfulFit")
 @pytest.mark.parametrize("kind", ["sparse", "dask", "torch"])
-def test_a_pair_of_prepared_numbers_takes_rows_of_any_storage(rng, kind):
+def test_a_score_of_prepared_numbers_takes_rows_of_any_storage(rng, kind):
     X = rng.normal(size=(300, 3))
     X[rng.random(300) < 0.2, 1] = np.nan
     model = linear().fit(X, (X[:, 0] > 0) & (rng.random(300) < 0.5))
@@ -113,8 +121,9 @@ def test_the_test_of_labels_takes_mixed_frames(clinic):
     few = {"n_simulations": 39, "random_state": 0}
     p = {name: scar_test(frame, s, propensity_features=[name], **few).p_value for name in ("sex", "region")}
     assert p["sex"] < p["region"]
-    prepared = model._preparation.apply(model_matrix(model, frame))
-    by_hand = scar_test(prepared, s, propensity_features=[model.coef_names_.index("sex=m")], **few)
+    preparation = model._posterior.score.preparation
+    prepared = preparation.transform(model_matrix(model, frame))
+    by_hand = scar_test(prepared, s, propensity_features=[preparation.names(model._columns).index("sex=m")], **few)
     assert by_hand.p_value == p["sex"]
 
 
@@ -135,23 +144,23 @@ def test_the_preparation_comes_back_from_a_file(clinic, tmp_path, gaps):
     again = load(tmp_path / "m.propense")
     new = frame.assign(age=np.nan, region="elsewhere") if gaps else np.array([[np.nan], [3.0]])
     assert again.predict_hidden(new).tobytes() == model.predict_hidden(new).tobytes()
-    assert again.coef_names_ == model.coef_names_
 
 
 def test_a_preparation_that_does_not_fit_is_refused(clinic):
-    X = clinic[0][["age"]].to_numpy()
-    description = describe_model(linear().fit(X, clinic[1]))
+    X, s = clinic[0][["age"]].to_numpy(), clinic[1]
+    sources = np.column_stack([s, s & (np.arange(N) % 2 == 0)]).astype(float)
+    description = describe_model(SeveralSources().fit(X, sources))
     fitted = description["fitted"]
     for wrong, match in (
-        (3, "preparation of PUClassifier is not valid"),
+        (3, "preparation of SeveralSources is not valid"),
         ({**fitted["preparation"], "scales": np.array([0.0])}, "does not match its columns"),
         ({**fitted["preparation"], "marked": np.array([0])}, "does not match its columns"),
     ):
         with pytest.raises(ModelFileError, match=match):
             build_model({**description, "fitted": {**fitted, "preparation": wrong}})
-    parameters = {**description["parameters"], "learners": "auto"}
+    description = describe_model(Naive().fit(X, s))
     with pytest.raises(ModelFileError, match="a preparation that it does not use"):
-        build_model({**description, "parameters": parameters})
+        build_model({**description, "fitted": {**description["fitted"], "preparation": fitted["preparation"]}})
 
 
 @pytest.mark.parametrize(("learners", "kind"), [("auto", "sparse"), ("linear", "torch")])

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -110,7 +111,9 @@ def _of_tables():
         max_iter=2, max_leaf_nodes=6, min_samples_leaf=2, categorical_features=[1, 4], max_features=0.3, random_state=0
     )
     learners = [boosting, ExtraTreesClassifier(2, max_depth=3, random_state=0)]
-    for more in ({}, {"propensity_features": ["age", "sex"], "prior": 0.5}):
+    # The score is of the columns that are not named: region is the last of three.
+    other = clone(boosting).set_params(categorical_features=[2])
+    for more in ({}, {"propensity_features": ["age", "sex"], "prior": 0.5, "learners": [other]}):
         parameters = {"learners": learners, "cv": 2, "random_state": 0, **more}
         found = fit_table(make_clinic(200, 0)[0], "reported", id="patient", scar_test=False, parameters=parameters)
         files += 2 * [_saved(found.model)]
@@ -141,6 +144,7 @@ def _of_arrays():
     boosting = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5)
     models = [
         *(Naive(), JERM(), PGLin(), TM(), PUClassifier(random_state=0), PUClassifier(learners="linear")),
+        PUClassifier(learners="linear", propensity_features=[1], prior=(0.5, 0.9), random_state=0),
         PUClassifier(learners=list(_classifiers()), class_features=[0, 2], cv=2, random_state=0),
         *(SAREM(estimator=each, propensity_estimator=GaussianNB(), max_iter=2) for each in _classifiers()),
         SAREM(estimator=boosting, max_iter=2),
@@ -159,7 +163,7 @@ def _with_tables(model):
     rng, shape = np.random.default_rng(1), (4, 3)
     trees = TreePredictor(0.5, rng.integers(0, _ROWS.shape[1], shape), rng.normal(size=shape), rng.normal(size=(4, 8)))
     member = Member("boosted trees", True, (trees, trees))
-    score = replace(model._posterior.score, members=(member,), weights=np.ones(1), preparation=None)
+    score = replace(model._posterior.score, members=(member,), preparation=None)
     model._posterior, model._propensity = (replace(each, score=score) for each in (model._posterior, model._propensity))
     return model
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -177,7 +178,7 @@ def test_y_and_e_have_the_same_reasons_where_both_follow_one_score(curved, named
     assert "so the same columns are the reasons for both" in str(found)
     other = assert_adds_up(named, frame, rows=range(20))
     assert not other.one_score
-    assert not other.propensity[:, [0, 1, 3, 4, 5]].any()
+    assert np.abs(other.propensity[:, 2]).mean() > 5 * np.abs(other.propensity[:, [0, 1, 3, 4, 5]]).mean()
 
 
 @pytest.mark.slow
@@ -191,7 +192,7 @@ def test_the_columns_that_matter_are_named_and_in_the_right_direction(curved, na
     assert (found.propensity[men, 2] < 0).all()
     assert (found.propensity[~men, 2] > 0).all()
     first = int(np.flatnonzero(far & men)[0])
-    assert "raised by x (+" in found.words(first)
+    assert re.search(r"raised by .*\bx \(\+", found.words(first))
     assert "lowered by sex (-" in found.words(first)
 
 

@@ -111,7 +111,7 @@ def test_a_fit_to_a_mixed_frame_comes_back_to_the_bit(auto, auto_again, small, f
     for made in (pl.from_pandas, pa.Table.from_pandas):
         assert again.predict_proba(made(rows)).tobytes() == auto.predict_proba(rows).tobytes()
     assert again.diagnosis_.details() == auto.diagnosis_.details()
-    assert {"logistic regression", "boosted trees", "extra trees"} <= again.diagnosis_.learners.keys()
+    assert set(again.diagnosis_.learners) == {"logistic regression", "boosted trees"}
     assert_same(small, clone(kept(small, tmp_path)).fit(frame, labels), rows)
 
 
@@ -123,7 +123,7 @@ def test_rows_of_fit_stay_out_of_the_file(auto, auto_file, auto_again):
     # The trees of 2 folds, deflated; their label score is written once.
     assert auto_file.stat().st_size < 8 * 10**5
     assert again._posterior.score is again._propensity.score
-    assert again._posterior.split is again._propensity.split
+    assert again._posterior.curves is again._propensity.curves
 
 
 @pytest.mark.slow
@@ -149,7 +149,8 @@ VARIANTS = {
     "a constant e": {"propensity_features": []},
     "a known prior": {"prior": 0.6},
     "a range of priors": {"prior": (0.5, 0.6), "propensity_features": ["age"]},
-    "a share": {"share": 0.3},
+    "a prior of a group": {"prior": {"b": 0.7}, "prior_groups": "grade"},
+    "and columns for e": {"prior": {"b": 0.7}, "prior_groups": "grade", "propensity_features": ["age"]},
     "columns in an index": {"class_features": pd.Index(["dose", "ward"])},
     "a tuple of learners": {"learners": FEW},
     "folds": {"cv": list(KFold(2).split(np.zeros((N, 1))))},
@@ -163,6 +164,7 @@ def test_every_kind_of_predictor_comes_back(frame, labels, tmp_path, name):
     model = PUClassifier(**options).fit(frame, labels)
     again = kept(model, tmp_path)
     assert_same(model, again, frame)
+    assert again.predict_hidden_range(frame).tobytes() == model.predict_hidden_range(frame).tobytes()
     assert type(again.learners) is type(model.learners)
 
 
@@ -216,19 +218,6 @@ def test_logistic_learners_need_no_skops(numbers, labels, tmp_path, monkeypatch)
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_without_learners_is_linear(numbers, labels):
-    model = PUClassifier(learners="linear", random_state=0).fit(numbers, labels)
-    description = describe_model(model)
-    # As such models were described before.
-    for name in ("learners", "class_features", "prior", "cv", "n_jobs"):
-        del description["parameters"][name]
-    for name in ("low", "high", "learners"):
-        del description["fitted"]["diagnosis_"][name]
-    again = build_model(description)
-    assert again.learners == "linear"
-    assert_same(model, again, numbers)
-
-
 def at(*path):
     """What changes the value at a place of the fitted facts."""
 
@@ -261,10 +250,10 @@ def spoilt(value):
     return lambda array: np.concatenate([[value], array.ravel()[1:]]).reshape(array.shape).astype(array.dtype)
 
 
-SCORE, SPLIT = "score", "split"
+SCORE, CURVES = "score", "curves"
 FORGED = {
     "no score": without(SCORE),
-    "no split": without(SPLIT),
+    "no curves": without(CURVES),
     "a score that is not used": lambda facts: {
         **facts,
         "posterior": {"coef": np.zeros(8)},
@@ -280,13 +269,12 @@ FORGED = {
     "two kinds of members in one": at(SCORE, "members", 0, "coefs")(np.zeros((2, 9))),
     "bytes that are not an archive": at(SCORE, "members", 0, "classifiers")(np.zeros(9, dtype=np.uint8)),
     "no bytes": at(SCORE, "members", 0, "classifiers")("text"),
-    "too few weights": at(SCORE, "weights")(lambda weights: weights[:1]),
-    "a negative weight": at(SCORE, "weights")(spoilt(-1.0)),
-    "a weight that is no number": at(SCORE, "weights")(spoilt(np.nan)),
-    "an infinite weight": at(SCORE, "weights")(spoilt(np.inf)),
-    "whole weights": at(SCORE, "weights")(lambda weights: weights.astype(np.int64)),
-    "an infinite constant": at(SCORE, "constant")(np.inf),
-    "a constant that is an array": at(SCORE, "constant")(np.zeros(1)),
+    "no spread": without(SCORE, "spread"),
+    "a spread of 0": at(SCORE, "spread")(0.0),
+    "a spread that is no number": at(SCORE, "spread")(np.nan),
+    "a spread in words": at(SCORE, "spread")("1"),
+    "an infinite mean": at(SCORE, "mean")(np.inf),
+    "a mean that is an array": at(SCORE, "mean")(np.zeros(1)),
     "columns that are not there": at(SCORE, "columns")(np.arange(1, 8)),
     "negative columns": at(SCORE, "columns")(np.arange(-1, 6)),
     "fewer columns": at(SCORE, "columns")(np.arange(6)),
@@ -296,31 +284,39 @@ FORGED = {
     "a scale of 0": at(SCORE, "preparation", "scales")(spoilt(0.0)),
     "a marked column that is not there": at(SCORE, "preparation", "marked")(spoilt(99)),
     "too few means": at(SCORE, "preparation", "means")(lambda means: means[1:]),
-    "a height of 0": at(SPLIT, "height")(0.0),
-    "a height above 1": at(SPLIT, "height")(1.1),
-    "a height that is no number": at(SPLIT, "height")(np.nan),
-    "an infinite slope": at(SPLIT, "slope")(np.inf),
-    "a huge level": at(SPLIT, "level")(1e200),
-    "a share of 1": at(SPLIT, "share")(1.0),
-    "a negative share": at(SPLIT, "share")(-0.1),
-    "no share and no bells": lambda facts: {**facts, SPLIT: {**facts[SPLIT], "share": None, "bells": None}},
-    "a truth for a level": at(SPLIT, "level")(True),
-    "no width": at(SPLIT, "bells", "widths")((0.0, 1.0)),
-    "a negative width": at(SPLIT, "bells", "widths")((1.0, -1.0)),
-    "three widths": at(SPLIT, "bells", "widths")((1.0, 1.0, 1.0)),
-    "a centre that is no number": at(SPLIT, "bells", "centres")((np.nan, 1.0)),
-    "a share of positives of 0": at(SPLIT, "bells", "prior")(0.0),
-    "a share of positives of 1": at(SPLIT, "bells", "prior")(1.0),
-    "bells of nothing": at(SPLIT, "bells")({}),
-    "more in a split": lambda facts: {**facts, SPLIT: {**facts[SPLIT], "more": 1.0}},
-    "an infinite shift": lambda facts: {**facts, "shift": np.inf},
-    "a shift in words": lambda facts: {**facts, "shift": "0"},
-    "moves without a prior": lambda facts: {**facts, "moves": (0.0, 0.0, 0.0, 0.0)},
-    "moves in words": lambda facts: {**facts, "shift": 0.0, "moves": ("0", "0", "0", "0")},
-    "too few moves": lambda facts: {**facts, "shift": 0.0, "moves": (0.0, 0.0)},
-    "moves of another prior": lambda facts: {**facts, "shift": 0.0, "moves": (0.0, 0.0, 0.0, 1.0)},
-    "an unknown reading": at("diagnosis_", "priors")({"climb": 0.5}),
-    "an infinite end of the range": at("diagnosis_", "low")(np.inf),
+    "a height of 0": at(CURVES, "label", "height")(0.0),
+    "a height above 1": at(CURVES, "label", "height")(1.1),
+    "a height that is no number": at(CURVES, "label", "height")(np.nan),
+    "an infinite slope": at(CURVES, "hidden", "slope")(np.inf),
+    "a huge level": at(CURVES, "low", "level")(1e200),
+    "a truth for a level": at(CURVES, "high", "level")(True),
+    "a knot that is no number": at(CURVES, "high", "knots")(lambda knots: (np.nan, *knots[1:])),
+    "a knot in words": at(CURVES, "low", "knots")(lambda knots: ("0", *knots[1:])),
+    "a change too few": at(CURVES, "low", "changes")(lambda changes: changes[1:]),
+    "changes that are one number": at(CURVES, "low", "changes")(1.0),
+    "a million knots": lambda facts: {
+        **facts,
+        CURVES: {**facts[CURVES], "low": {**facts[CURVES]["low"], "knots": (0.0,) * 10**6, "changes": (0.0,) * 10**6}},
+    },
+    "no low end": without(CURVES, "low"),
+    "a low end of nothing": at(CURVES, "low")({}),
+    "more in a curve": at(CURVES, "label")(lambda facts: {**facts, "more": 1.0}),
+    "more curves": at(CURVES)(lambda facts: {**facts, "more": facts["low"]}),
+    "one curve for two": lambda facts: {**facts, "propensity": {"coef": np.zeros(8)}},
+    "a line and curves": lambda facts: {**facts, "posterior": {"level": 0.0, "slope": 1.0}},
+    "a shift that is no list": lambda facts: {**facts, "shifts": 0.0},
+    "shifts of nothing": lambda facts: {**facts, "shifts": [{}]},
+    "an infinite shift": lambda facts: {**facts, "shifts": [{"shift": np.inf, "moves": (0.0, 0.0, np.inf)}]},
+    "a shift in words": lambda facts: {**facts, "shifts": [{"shift": "0", "moves": (0.0, 0.0, 0.0)}]},
+    "moves in words": lambda facts: {**facts, "shifts": [{"shift": 0.0, "moves": ("0", "0", "0")}]},
+    "no moves": lambda facts: {**facts, "shifts": [{"shift": 0.0}]},
+    "too few moves": lambda facts: {**facts, "shifts": [{"shift": 0.0, "moves": (0.0, 0.0)}]},
+    "moves of another prior": lambda facts: {**facts, "shifts": [{"shift": 0.0, "moves": (0.0, 0.0, 1.0)}]},
+    "more in a shift": lambda facts: {**facts, "shifts": [{"shift": 0.0, "moves": (0.0, 0.0, 0.0), "more": 1}]},
+    "too few shares": at("diagnosis_", "shares")(lambda shares: shares[1:]),
+    "an infinite share": at("diagnosis_", "shares")(lambda shares: (*shares[1:], np.inf)),
+    "an unknown labelling": at("diagnosis_", "labelling")("rising"),
+    "no number of worlds": without("diagnosis_", "worlds"),
     "a learner in words": at("diagnosis_", "learners")({"trees": "good"}),
     "a billion features": lambda facts: {**{k: v for k, v in facts.items() if k != "columns"}, "n_features_in_": 10**9},
 }
@@ -405,12 +401,6 @@ def test_forged_trees_give_one_clear_error(tabled, watched, name):
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_of_before_says_nothing_of_what_is_missing(tabled, numbers):
-    description = describe_model(tabled)
-    del description["fitted"]["diagnosis_"]["missing"]
-    assert_same(tabled, build_model(description), numbers)
-
-
 NAMED = {
     "a column that is not there": at("propensity", "columns")(np.array([0, 7])),
     "another number of columns": at("propensity", "columns")(np.array([0])),
@@ -460,6 +450,24 @@ def test_slopes_of_y_without_a_score_are_refused(named, small):
     description = describe_model(small)
     description["fitted"]["own"] = describe_model(named)["fitted"]["own"]
     with pytest.raises(ModelFileError, match="slopes of y that do not belong to a label score"):
+        build_model(description)
+
+
+LINES = {
+    "no slope": without("posterior", "slope"),
+    "an infinite level": at("posterior", "level")(np.inf),
+    "a slope that is no number": at("posterior", "slope")(np.nan),
+    "a level in words": at("posterior", "level")("0"),
+    "no score": without("score"),
+    "curves as well": lambda facts: {**facts, "curves": {}},
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_forged_line_gives_one_clear_error(named, name):
+    description = describe_model(named)
+    description["fitted"] = LINES[name](copy.deepcopy(description["fitted"]))
+    with pytest.raises(ModelFileError):
         build_model(description)
 
 

@@ -1,11 +1,8 @@
 """Models of tables in files: the same scores, whatever later versions do, and no nonsense."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import propense
@@ -16,7 +13,6 @@ from propense.model_files.codec import build_model, describe_model
 from propense.tables import Label, fit_table
 from propense.tables.spelling import Spelling
 
-FIXTURES = Path(__file__).parent / "fixtures"
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
@@ -33,15 +29,6 @@ def test_a_model_of_a_table_comes_back_bit_for_bit(tmp_path, clinic, method):
     scores, expected = again.score(clinic), found.model.score(clinic)
     for name in ("posterior", "propensity", "hidden"):
         np.testing.assert_array_equal(getattr(scores, name), getattr(expected, name))
-
-
-@pytest.mark.parametrize("file", ["table", "plain-table"])
-def test_a_file_of_an_earlier_version_still_loads(file):
-    """The first describes scikit-learn's parts, the second the preparation as plain numbers."""
-    facts = json.loads((FIXTURES / f"{file}.json").read_text())
-    scores = propense.load(FIXTURES / f"{file}.propense").score(pa.Table.from_pylist(facts["rows"]))
-    for name in ("posterior", "propensity", "hidden"):
-        np.testing.assert_allclose(getattr(scores, name), facts[name], rtol=1e-12)
 
 
 def test_inspect_shows_the_columns_of_the_table(clinic, tmp_path):
@@ -93,7 +80,6 @@ def spoilt(description, key, value):
         ("estimator", {"class": "Naive"}),
         ("preparation", None),
         ("preparation", {}),
-        ("pipeline", None),
         ("pipeline", {"class": "Naive"}),
         ("more", 1),
         ("fitted_rows", 1),

@@ -86,19 +86,6 @@ def test_words_come_back(value):
     assert_equal(through_json(value), value)
 
 
-OLD = {
-    "numpy.float64": ({"$type": "numpy.float64"}, np.float64),
-    "float": ({"$type": "float"}, float),
-    "dtype": ({"$dtype": "float32"}, np.dtype("float32")),
-    "slice": ({"$slice": [None, "age", 2]}, slice(None, "age", 2)),
-}
-
-
-@pytest.mark.parametrize("packed", OLD)
-def test_kinds_of_earlier_files_are_still_read(packed):
-    assert unpack(OLD[packed][0], []) == OLD[packed][1]
-
-
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no such words")
 def test_words_of_any_length_come_back_unless_some_are_missing():
     words = np.array(["no", "yes, at length"], dtype=np.dtypes.StringDType())
@@ -140,10 +127,8 @@ NONSENSE = [
     {"$float": 3},
     {"$float": "nan", "more": 1},
     {"$call": "os.system"},
-    {"$type": "os.system"},
-    {"$type": ["float"]},
-    {"$dtype": "V8"},
-    {"$dtype": 3},
+    {"$type": "float"},
+    {"$dtype": "float32"},
     {"$tuple": 3},
     {"$tuple": "abc"},
     {"$dict": "ab"},
@@ -151,8 +136,7 @@ NONSENSE = [
     {"$values": "ab", "dtype": "object", "shape": [2]},
     {"$dict": [["a"]]},
     {"$dict": [[1, 2]]},
-    {"$slice": [1, 2]},
-    {"$slice": [1, 2, [3]]},
+    {"$slice": [1, 2, 3]},
     {"$array": 7},
     {"$array": -1},
     {"$array": True},

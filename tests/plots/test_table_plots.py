@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from propense import JERM, PUClassifier
+from propense import JERM, PGLin, PUClassifier
 from propense.datasets import make_double_logistic
 from propense.inference import ScarTest
 from propense.plots import (
@@ -123,7 +123,7 @@ def test_a_capacity_is_drawn_with_its_range_and_what_to_expect_of_a_length():
     promise = found.at(40)
     words = f"40 rows: {promise.expected:,.0f} ({promise.low:,.0f} to {promise.high:,.0f})"
     assert words in [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    linear = PUClassifier(learners="linear", random_state=0).fit(data.X, data.labelled)
-    silent = CapacityDisplay(capacity(summarise_estimator(linear, data.X, data.labelled))).plot()
+    seen = PGLin().fit(data.X, data.labelled)
+    silent = CapacityDisplay(capacity(summarise_estimator(seen, data.X, data.labelled))).plot()
     assert not silent.ax_.lines
     assert "No numbers" in silent.ax_.texts[0].get_text()

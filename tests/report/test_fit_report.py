@@ -23,7 +23,6 @@ from propense.report import gather_fit, render, report_fit
 from propense.report.compare import gather_comparison
 from propense.report.plain import PLAIN
 from propense.tables import Suggestion, capacity, compare_table, describe_learning, fit_table, list_rows
-from propense.tables.headline import headline
 
 # One learner out of fold: what is tested is the page.
 QUICK = {"learners": [LogisticRegression()], "cv": 2}
@@ -47,9 +46,9 @@ def test_every_section_is_on_the_page(page):
     outline.feed(page)
     assert outline.open == []
     assert re.findall(r'<section id="([\w-]+)"', page) == SECTIONS
-    # The curve of what lists find; what to review, the list, all groups, other assumptions, the naive count.
+    # The curve of what lists find; what to review, the list, all groups, the naive count.
     assert outline.counts["svg"] == 1
-    assert outline.counts["table"] == outline.counts["caption"] == 5
+    assert outline.counts["table"] == outline.counts["caption"] == 4
 
 
 def words_of(page):
@@ -62,13 +61,11 @@ def test_the_numbers_are_those_of_the_fit(found, page):
     words = words_of(page)
     labelled, (low, high) = found.labelled.sum(), (600 * share for share in found.prior_range)
     middle = found.expected.sum()
-    assert f"Between {low:,.0f} and {high:,.0f} of 600 rows are positive ({low / 600:.0%} to {high / 600:.0%})" in words
-    assert f"the middle estimate is {middle:,.0f} ({middle / 600:.0%})." in words
-    between = f"{round(low) - labelled:,} to {round(high) - labelled:,} positives"
-    assert (
-        f"{labelled} rows are labelled, {labelled / high:.0%} to {labelled / low:.0%} of the positives; {between}"
-        in words
-    )
+    assert f"At least {labelled} of 600 rows are positive ({labelled / 600:.0%}): those that are labelled." in words
+    between = f"{low:,.0f} to {high:,.0f} are ({low / 600:.0%} to {high / 600:.0%})"
+    assert f"In 9 of 10 worlds whose labels look like these, {between}; the middle is {middle:,.0f} (" in words
+    assert f"In that range, {labelled / high:.0%} to {labelled / low:.0%} of the positives are labelled" in words
+    assert f", and {round(low) - labelled:,} to {round(high) - labelled:,} have no label." in words
     review = list_rows(found, 100)
     first, (least, most) = review.rows[0], review.hidden_range[0]
     cells = f"<td>1</td><td>{least:.2f} to {min(most, 0.99):.2f}</td><td>{review.hidden[0]:.2f}</td>"
@@ -81,7 +78,7 @@ def test_the_page_says_what_was_learned_and_the_range_before_any_number(found, p
     for line in describe_learning(found):
         assert words.count(line) == 1
     assert words.count(" rows are positive (") == 1
-    assert re.search(r"How many rows are positive\?\s*Between", words)
+    assert re.search(r"How many rows are positive\?\s*At least", words)
     assert "Estimated share of positive rows" not in words
 
 
@@ -100,8 +97,8 @@ def test_the_curve_says_why_it_ends_before_all_rows(found, page):
     curves, last = capacity(found), json.loads(re.search(r'id="capacity-data">(.*?)</script>', page)[1])["lengths"][-1]
     assert last < curves.unlabelled
     rest = 1 - curves.expected[last] / curves.expected[-1]
-    said = f"The curve ends after {last:,} of the {curves.unlabelled:,} unlabelled rows: by the middle estimate, the "
-    assert f"{said}others hold only {rest:.0%} of the positives without a label." in words_of(page)
+    said = f"The curve ends after {last:,} of the {curves.unlabelled:,} unlabelled rows: in the middle, the others "
+    assert f"{said}hold only {rest:.0%} of the positives without a label." in words_of(page)
     assert "more than there are" not in page
 
 
@@ -131,12 +128,9 @@ def test_columns_that_may_be_named_are_a_next_step_with_the_options_of_the_comma
     assert "--propensity-features" not in page
 
 
-def test_other_assumptions_are_shown_only_where_there_are_some(found, clinic):
+def test_the_range_keeps_to_a_share_that_was_given(clinic):
     asked = {"id": "patient", "scar_test": False, "parameters": QUICK}
-    assert gather_fit(found, "x").sensitivity is not None
-    assert gather_fit(fit_table(clinic, "reported", **asked, propensity_features=["age"]), "x").sensitivity is None
     given = gather_fit(fit_table(clinic, "reported", **asked, prior=(0.2, 0.3)), "x")
-    assert given.sensitivity is None
     assert given.sureness[0] == "The range keeps to the share of positives that was given: 20% to 30%."
     assert given.sureness[-1] == "It rests on this share and on assumptions that labels alone cannot prove."
 
@@ -193,8 +187,8 @@ def test_where_too_little_was_learned_rows_have_no_chances(clinic):
     assert "too little was learned" in report.review_words
     assert report.review.head == ["id", "rank"]
     assert "is left open: too little was learned" in report.headline
-    assert report.sensitivity is report.capacity is None
-    assert report.audit.startswith("The labels do not show how many rows are positive. If people check 200 rows")
+    assert report.capacity is None
+    assert report.audit.startswith("If people check 20, 50 or 200 unlabelled rows")
 
 
 @pytest.mark.slow
@@ -327,15 +321,8 @@ def test_what_was_not_learned_gives_rows_neither_chances_nor_reasons():
     report = gather_fit(fit_table(make_clinic(60)[0], "reported", id="patient", scar_test=False), "x")
     assert report.headline.endswith("too little was learned from these rows.")
     assert report.review.head == ["id", "rank"]
-    # Of 49 rows without a label a check of 49 leaves nothing open.
-    assert f"If people check all {len(report.review.lines)} unlabelled rows, the share is known." in report.audit
-
-
-def test_an_estimate_at_an_end_of_its_range_is_not_called_the_middle(found):
-    quoted = headline(found)
-    assert "the middle estimate is" in str(quoted)
-    assert str(replace(quoted, middle=quoted.high)).endswith("; the estimate itself is the upper end.")
-    assert str(replace(quoted, middle=quoted.low)).endswith("; the estimate itself is the lower end.")
+    # Of 49 rows without a label nobody can check 50.
+    assert report.audit.startswith("If people check 20 unlabelled rows that propense draws at random, ")
 
 
 @pytest.mark.slow
@@ -375,7 +362,7 @@ def test_after_an_audit_the_page_rests_on_verdicts_and_on_no_assumptions():
     )
     for other in (
         "assumptions that labels alone",
-        "The labels leave open",
+        "If people check 20",
         "The labels alone show",
         "no data can prove them",
     ):

@@ -179,7 +179,7 @@ def test_the_estimate_is_near_the_truth_and_the_model_agrees_with_it_once_correc
     # What the labels show stays as it is, and so does the order of the list.
     before = model.score(clinic)
     np.testing.assert_allclose(scores.posterior * scores.propensity, before.posterior * before.propensity, rtol=1e-6)
-    np.testing.assert_array_equal(scores.order, before.posterior if learners == "auto" else before.hidden)
+    np.testing.assert_array_equal(scores.order, before.posterior)
 
 
 def test_a_spreadsheet_may_change_the_format(model, clinic, truth, drawn, tmp_path):

@@ -1,4 +1,4 @@
-"""An audit is asked for where it would say more than the labels."""
+"""An audit is asked for where it would say more than the labels, with what it would say."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from propense.report import gather_fit, render
 from propense.tables import AuditAdvice, advise_audit, fit_table
+from propense.tables.audit_advice import widths_after
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 QUICK = {"learners": [LogisticRegression()], "cv": 2}
@@ -19,38 +20,48 @@ def found(clinic):
 
 
 def with_range(found, low, high):
-    """The fit, as if its readings gave this range."""
-    estimator = replace(found.estimator.diagnosis_, low=low, high=high)
+    """The fit, as if its worlds gave this range."""
+    diagnosis = replace(found.estimator.diagnosis_, shares=tuple(np.linspace(low, high, 99).tolist()))
     changed = type(found.estimator).__new__(type(found.estimator))
-    changed.__dict__ |= {**found.estimator.__dict__, "diagnosis_": estimator}
+    changed.__dict__ |= {**found.estimator.__dict__, "diagnosis_": diagnosis}
     return replace(found, estimator=changed)
 
 
-def test_it_is_asked_for_if_a_random_sample_would_be_surer(found, rng):
-    """Against samples drawn from rows of which the middle of the range is positive."""
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.7])
+def test_the_width_is_that_of_intervals_that_hold_the_share_95_times_in_a_hundred(share, rng):
+    """Against samples of rows of which as many are positive; few rows have too wide intervals, and none too narrow."""
+    rows, labelled = 20_000, 2_000
+    hidden = (share * rows - labelled) / (rows - labelled)
+    for size, width in widths_after(rows, labelled, share).items():
+        drawn = rng.binomial(size, hidden, 4000) * (rows - labelled) / size / rows + labelled / rows
+        assert 3.92 * drawn.std() < width < 5.2 * drawn.std()
+    assert list(widths_after(rows, labelled, share)) == [20, 50, 200]
+
+
+def test_what_leaves_no_row_unchecked_leaves_nothing_open():
+    widths = widths_after(302, 100, 0.5)
+    assert widths[200] < widths_after(10**6, 331_126, 0.5)[200] / 5
+    assert widths_after(110, 100, 0.95) == {}
+    assert list(widths_after(140, 100, 0.8)) == [20]
+    for share in (0.5, 1.0):
+        assert all(0.0 < width < 1.0 for width in widths_after(1000, 500, share).values())
+
+
+def test_it_is_asked_for_where_it_is_surer_than_the_range(found):
     n, labelled = found.counts.rows, found.counts.labelled
-    advice = advise_audit(with_range(found, 0.3, 0.8))
-    assert (advice.low, advice.high, advice.size) == (0.3, 0.8, 200)
-    hidden = round(0.55 * n) - labelled
-    rest = np.r_[np.ones(hidden), np.zeros(n - labelled - hidden)]
-    shares = [rng.choice(rest, 200, replace=False).mean() * len(rest) / n + labelled / n for _ in range(4000)]
-    assert advice.half_width == pytest.approx(1.96 * np.std(shares), rel=0.05)
-    wide = 2 * advice.half_width
-    assert advise_audit(with_range(found, 0.55 - 0.51 * wide, 0.55 + 0.51 * wide)) is not None
-    assert advise_audit(with_range(found, 0.55 - 0.49 * wide, 0.55 + 0.49 * wide)) is None
+    widths = widths_after(n, labelled, (labelled + found.counts.hidden) / n)
+    middle = (labelled + found.counts.hidden) / n
+    wide = with_range(found, middle - 0.1, middle + 0.1)
+    assert advise_audit(wide).widths == widths
+    narrow = min(widths.values()) / 2
+    assert advise_audit(with_range(found, middle - 0.9 * narrow, middle + 0.9 * narrow)) is None
 
 
-def test_what_was_named_or_given_is_part_of_what_leaves_it_open(clinic):
-    asked = {"id": "patient", "scar_test": False, "propensity_features": ["age"], "parameters": QUICK}
-    advice = advise_audit(with_range(fit_table(clinic, "reported", **asked), 0.3, 0.8))
-    assert str(advice).startswith("The labels and the named columns leave open")
-    advice = advise_audit(with_range(fit_table(clinic, "reported", **asked, prior=(0.3, 0.8)), 0.3, 0.8))
-    assert str(advice).startswith("The labels, the named columns and the given share leave open")
-
-
-def test_it_is_not_asked_for_without_a_range(clinic):
-    for asked in ({"method": "pglin"}, {"method": "naive"}, {"learners": "linear", "prior": 0.5}):
-        assert advise_audit(fit_table(clinic, "reported", id="patient", scar_test=False, **asked)) is None
+def test_it_needs_no_range_and_is_not_asked_for_where_nothing_is_hidden(clinic):
+    asked = {"id": "patient", "scar_test": False}
+    assert advise_audit(fit_table(clinic, "reported", **asked, method="pglin")).size == 200
+    for options in ({"method": "naive"}, {"learners": "linear", "prior": 0.5}):
+        assert advise_audit(fit_table(clinic, "reported", **asked, **options)) is None
 
 
 def test_the_first_page_has_the_two_commands(found):
@@ -64,26 +75,19 @@ def test_the_first_page_has_the_two_commands(found):
     assert "propense audit read check.csv --table &#39;my clinic.csv&#39; --model FILE</pre>" in first
     # Without a file there are no commands, and without doubt no audit.
     assert "audit draw" not in render(gather_fit(found, "clinic.csv")).html
-    assert "Have some rows checked" not in render(gather_fit(with_range(found, 0.54, 0.56), "x")).html
+    middle = found.estimator.diagnosis_.middle
+    assert "Have some rows checked" not in render(gather_fit(with_range(found, middle, middle + 1e-3), "x")).html
 
 
 def test_it_is_said_in_words():
-    advice = AuditAdvice(0.17, 0.53, 200, 0.061)
+    advice = AuditAdvice({20: 0.29, 50: 0.171, 200: 0.066})
     assert str(advice) == (
-        "The labels leave open whether 17% or 53% of the rows are positive. If people check 200 rows that propense "
-        "draws, the share is known to about ±6 points."
+        "If people check 20, 50 or 200 unlabelled rows that propense draws at random, the 95% interval of the share of "
+        "positives is about 29, 17 or 6.6 points wide, whatever decides which rows are labelled."
     )
+    draw = "propense audit draw t.csv --model m.propense --size 200 --out check.csv"
     assert advice.commands("t.csv", "m.propense") == (
-        "propense audit draw t.csv --model m.propense --size 200 --out check.csv",
+        draw,
         "propense audit read check.csv --table t.csv --model m.propense",
     )
-    assert str(AuditAdvice(0.2, 0.9, 32, 0.0)) == (
-        "The labels leave open whether 20% or 90% of the rows are positive. If people check all 32 unlabelled rows, "
-        "the share is known."
-    )
-    # Small shares have the digits of the headline.
-    assert "whether 6.6% or 60% of" in str(AuditAdvice(0.0658, 0.599, 200, 0.06))
-    assert str(AuditAdvice(0.2, 0.9, 200, 0.06, "labels and the named columns")).startswith(
-        "The labels and the named columns leave open whether 20% or 90%"
-    )
-    assert "about ±0.3 points" in str(AuditAdvice(0.2, 0.9, 200, 0.003))
+    assert advice.with_command("t.csv", "m.propense").endswith(f"rows are labelled: {draw}")

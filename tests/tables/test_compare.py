@@ -84,7 +84,7 @@ def test_options_that_a_method_cannot_use_are_left_out_and_said(clinic):
     found = compare_table(clinic, "reported", id="patient", **asked)
     named = fit_table(clinic, "reported", id="patient", learners="linear", propensity_features=["sex"], scar_test=False)
     assert found.results[0].share == named.estimator.prior_
-    assert found.results[0].assumes == ("The chance of a label depends only on sex.",)
+    assert found.results[0].assumes[0] == "The chance of a label depends wholly, partly or not on sex."
     assert [each.ignored for each in found.results] == [(), ("propensity_features",)]
     assert "pglin cannot use the columns named for labelling: it leaves that out." in str(found)
 
@@ -164,13 +164,14 @@ def comparison(*shares, doubts=(), ranges=()):
 
 def test_close_estimates_agree_and_far_ones_ask_for_an_audit():
     close, far = str(comparison(0.30, 0.31, 0.33)), str(comparison(0.14, 0.16, 0.35))
-    assert "The 3 methods agree: 30% to 33% of the rows are positive." in close
+    assert "The 3 methods agree: they say 30% to 33%." in close
     assert "Agreement is not proof" in close
-    assert "audit" not in close
     assert "do not agree: they say that 14% to 35% of the rows are positive" in far
     assert "Fewer positives: m0 (14%) and m1 (16%). More positives: m2 (35%)." in far
     assert "- m2: Assumption 2." in far
-    assert "have 200 unlabelled rows checked that propense draws (propense audit draw)" in far
+    for words in (close, far):
+        assert "If people check 20, 50 or 200 unlabelled rows" in words
+        assert "propense audit draw" in words
 
 
 def test_what_a_range_holds_is_said():
@@ -195,9 +196,9 @@ def test_the_naive_method_may_be_outside_a_range():
 
 def test_doubts_are_words_in_the_table():
     assert set(SHORT) == set(KINDS)
-    doubts = Doubt("readings_differ", "It is open: why."), Doubt("one_of_mine", "Mine.")
+    doubts = Doubt("unlike_worlds", "It is open: why."), Doubt("one_of_mine", "Mine.")
     summary = comparison(0.2, 0.3, doubts=doubts).summary()
-    assert [line[-1] for line in summary.lines] == ["none", "share not determined, one_of_mine"]
+    assert [line[-1] for line in summary.lines] == ["none", "unlike every world, one_of_mine"]
 
 
 def test_a_comparison_without_an_answer_says_so():
@@ -250,8 +251,10 @@ def test_rows_of_one_id_stay_in_one_fold_as_in_a_fit(clinic):
 
 
 def test_a_single_answer_is_said_in_a_sentence(clinic):
-    words = str(compare_table(clinic, "reported", id="patient", methods=["pu-linear", "naive"]))
-    assert "pu-linear is the only method with an estimate: 52% of the rows are positive." in words
+    found = compare_table(clinic, "reported", id="patient", methods=["pu-linear", "naive"])
+    only = found.results[0]
+    said = f"it says {only.share:.0%}, range {only.low:.0%} to {only.high:.0%}."
+    assert f"pu-linear is the only method with an estimate: {said}" in str(found)
 
 
 def test_a_table_may_be_a_file_or_a_data_frame(clinic, tmp_path):

@@ -67,7 +67,7 @@ def test_coefficients_are_those_of_the_estimator_the_largest_first(clinic):
 
 
 def test_a_known_share_and_a_naive_fit_show_coefficients_too(clinic):
-    known = fit_table(clinic, "reported", id="patient", learners="linear", prior=0.5, scar_test=False).model
+    known = fit_table(clinic, "reported", id="patient", method="joint-mle", prior=0.5, scar_test=False).model
     assert "of being positive" in column_effects(known).head
     naive = fit_table(clinic, "reported", id="patient", method="naive", scar_test=False).model
     assert column_importances(naive) is None

@@ -52,7 +52,7 @@ def test_options_may_be_passed_whole(clinic, found):
         fit_table(clinic, options, colour="red")
 
 
-def test_columns_become_features(found):
+def test_columns_become_features(found, jerm):
     assert {column.name: column.kind for column in found.schema.columns} == {
         "age": "number",
         "sex": "category",
@@ -61,8 +61,8 @@ def test_columns_become_features(found):
         "region": "category",
     }
     names = ["age", "bmi", "smoker", "bmi missing", "sex=m", "region=south", "region=east", "region=(missing)"]
-    assert found.model.feature_names == names
-    assert found.estimator.n_features_in_ == len(names)
+    assert jerm.model.feature_names == names
+    assert jerm.estimator.n_features_in_ == len(names)
 
 
 @pytest.mark.slow
@@ -187,11 +187,10 @@ def test_propensity_features_are_columns_of_the_table(clinic):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [name for name in TABLE_METHODS if name not in ("naive", "oracle", "pglin")])
+@pytest.mark.parametrize("method", [name for name in TABLE_METHODS if name not in ("naive", "oracle", "pglin", "pu")])
 def test_every_method_with_both_factors_takes_both_kinds_of_columns(clinic, method, tmp_path):
     columns = {"class_features": ["age", "bmi"], "propensity_features": ["sex"]}
-    learners = {"learners": "linear"} if method == "pu" else {}
-    found = fit_table(clinic, "reported", id="patient", method=method, scar_test=False, **columns, **learners)
+    found = fit_table(clinic, "reported", id="patient", method=method, scar_test=False, **columns)
     names = found.model.feature_names
     for coef, own in ((found.estimator.coef_, ("age", "bmi")), (found.estimator.propensity_coef_, ("sex",))):
         assert {name for name, each in zip(names, coef[0], strict=True) if not name.startswith(own) and each} == set()
@@ -206,7 +205,8 @@ def test_every_method_with_both_factors_takes_both_kinds_of_columns(clinic, meth
 def test_rows_are_scored_alike_alone_and_together(clinic, found):
     """Also with a level that is not in the fit, and a missing cell in a column that had none."""
     one = clinic.slice(7, 1)
-    np.testing.assert_allclose(found.model.score(one).hidden, found.scores.hidden[7:8], rtol=1e-12)
+    # What models that have not seen a row say of it is kept with seven digits.
+    np.testing.assert_allclose(found.model.score(one).hidden, found.scores.hidden[7:8], rtol=1e-6)
     odd = one.set_column(2, "sex", pa.array(["x"])).set_column(1, "age", pa.array([None], pa.float64()))
     assert np.isfinite(found.model.score(odd).posterior).all()
     plain = one.set_column(2, "sex", pa.array(["f"])).set_column(1, "age", pa.array([np.median(clinic.column("age"))]))
@@ -240,9 +240,10 @@ def test_columns_of_the_class_are_the_only_ones_that_matter_for_it(clinic, learn
 @pytest.mark.parametrize("prior", [0.6, (0.55, 0.6)])
 def test_the_estimate_meets_a_prior(clinic, prior):
     found = fit_table(clinic, "reported", **LINEAR, scar_test=False, prior=prior)
-    assert found.estimator.prior_ == pytest.approx(np.min(prior), abs=1e-6)
-    assert found.expected.mean() == pytest.approx(np.min(prior), abs=1e-6)
-    assert found.prior_range == pytest.approx((np.min(prior), np.max(prior)))
+    low, high = found.prior_range
+    assert np.min(prior) - 1e-6 <= low <= found.estimator.prior_ + 1e-9
+    assert found.estimator.prior_ - 1e-9 <= high <= np.max(prior) + 1e-6
+    assert found.expected.mean() == pytest.approx(found.estimator.prior_, abs=1e-6)
 
 
 LACKING = [
@@ -267,8 +268,8 @@ def test_what_a_method_cannot_use_is_one_error(clinic, options, words):
 def test_every_fit_inside_a_method_is_reported(clinic):
     fits = []
     fit_table(clinic, "reported", id="patient", scar_test=False, progress=lambda *each: fits.append(each))
-    # Three learners or more, five folds.
-    assert len(fits) >= 15
+    # Two learners, five folds.
+    assert len(fits) >= 10
     assert fits == [("fit", done + 1, len(fits)) for done in range(len(fits))]
 
 
@@ -294,7 +295,7 @@ WRONG = [
     ({"positive": "maybe"}, InvalidLabels, r"does not contain positive='maybe'. Its values: 'yes'"),
     ({"id": "reported"}, InvalidTable, "cannot be both the label and the id"),
     ({"parameters": {"colour": 1}}, InvalidOption, "PUClassifier has no parameter 'colour'. It has: class_features"),
-    ({"parameters": {"ridge": -1}}, InvalidOption, r"PUClassifier\(ridge=-1\)"),
+    ({"method": "jerm", "parameters": {"tol": -1}}, InvalidOption, r"JERM\(tol=-1\)"),
     ({"drop": ["age", "sex", "bmi", "smoker", "region"]}, InvalidTable, "no column left to learn from"),
 ]
 

@@ -94,16 +94,16 @@ def test_the_promise_is_the_sum_of_the_chances_with_a_range(found):
     np.testing.assert_allclose((promise.expected, promise.low, promise.high), 40 * np.array(expected), rtol=1e-12)
     between = f"({promise.low:.0f} to {promise.high:.0f})"
     assert str(promise) == f"Of these 40 rows, about {promise.expected:.0f} are expected to be positive {between}. " + (
-        "The range covers chance and, within limits, other assumptions about the labelling."
+        "In brackets: what 9 of 10 worlds whose labels look like these allow, with chance."
     )
-    assert str(list_rows(found, 1).promise).startswith("Of this row, about 1 is expected to be positive (")
+    assert str(list_rows(found, 1).promise).startswith("Of this row, about ")
 
 
 @pytest.mark.slow
 def test_the_range_holds_the_truth(found):
     """`benchmarks/review_lists.py` counts how often."""
     review, positive = list_rows(found, 250), make_clinic()[1]
-    assert 0.0 < review.promise.low <= positive[review.rows].sum() <= review.promise.high < 250.0
+    assert review.promise.low <= positive[review.rows].sum() <= review.promise.high < 250.0
 
 
 def test_the_range_of_several_sets_is_that_of_each(rng):
@@ -149,11 +149,9 @@ def test_no_number_is_promised_where_too_little_was_learned(clinic):
     [
         "few_rows",
         "few_labels",
-        "falling_curve",
         "labels_per_feature",
         "unexplained",
         "memorised",
-        "halves_disagree",
         "all_positive",
         "all_labelled",
         "no_overlap",
@@ -166,7 +164,7 @@ def test_doubts_about_learning_count_and_those_about_the_split_do_not(kind):
 
     assert too_little_learned(Doubted("collinear", kind))
     assert kind in KINDS
-    assert not too_little_learned(Doubted("collinear", "swapped", "readings_differ", "stray_labels"))
+    assert not too_little_learned(Doubted("collinear", "swapped", "unlike_worlds", "stray_labels"))
 
 
 @pytest.mark.slow
@@ -311,10 +309,8 @@ def test_what_was_learned_is_said_in_words(found, linear):
     assert f"learned best by {best}: it ranks a labelled row above an unlabelled one in {learners[best]:.0%}" in words
     assert all(name in words for name in learners)
     assert "Every row was scored by models that had not seen it." in words
-    assert found.estimator.diagnosis_.pattern in words
-    words = " ".join(describe_learning(linear))
-    assert "The rows were scored by the model that was fitted to them" in words
-    assert "learned best by" not in words
+    assert "what was true in simulated worlds" in words
+    assert "learned best by" not in " ".join(describe_learning(linear))
 
 
 def test_what_could_not_learn_is_said_in_words(linear, monkeypatch):
@@ -332,11 +328,12 @@ def test_what_was_known_is_said_in_words(clinic):
     assert "The share of positives was given as 40% to 45%, and the estimate was made to match." in words
     named = fit_table(clinic, "reported", **ASKED, learners=[LogisticRegression()], propensity_features=["sex"])
     words = " ".join(describe_learning(named))
-    assert "The chance of a label was assumed to depend only on sex." in words
-    assert "The number of positives rests on this, and the ranges" in words
-    assert "The labels do not" not in words
+    assert (
+        "The chance of a label was said to depend on sex. The range is of worlds in which that is right, half" in words
+    )
     words = " ".join(describe_learning(fit_table(clinic, "reported", **ASKED, method="pglin")))
     assert "What separates being positive from being labelled:" in words
+    assert "The rows were scored by the model that was fitted to them" in words
 
 
 def fitted(table, **options):
@@ -359,7 +356,8 @@ def test_the_ranges_of_groups_add_up_to_no_less_than_that_of_all_rows(clinic, op
         assert sum(group.low for group in grouping.groups) <= n * low * (1 + 1e-9)
         assert sum(group.high for group in grouping.groups) >= n * high * (1 - 1e-9)
         for group in grouping.groups:
-            assert group.low <= group.positives <= group.high
+            assert group.low <= group.positives * (1 + 1e-9)
+            assert group.positives <= group.high * (1 + 1e-9)
             assert group.frequency_range == (group.labelled / group.high, group.labelled / group.low)
             assert group.labelled <= group.low
 
@@ -370,24 +368,22 @@ def test_nothing_is_said_that_contradicts_what_was_given(clinic):
     order = "puts the rows in nearly the same order"
     free = fitted(clinic)
     assert order in " ".join(describe_assumptions(free))
-    assert "Neither is certain, so the answer is a range." in " ".join(describe_learning(free))
+    assert "The range is what was true in simulated worlds" in " ".join(describe_learning(free))
     assert describe_groups(free)[0].startswith("Groups cannot be distinguished: no group is labelled more or less")
     assert "was taken" not in " ".join(describe_groups(free) + describe_learning(free) + describe_assumptions(free))
     named = fitted(clinic, class_features=["bmi", 2], **NAMED)
     for words in (" ".join(describe_learning(named)), " ".join(describe_assumptions(named))):
-        assert "The chance of a label was assumed to depend only on age." in words
+        assert "The chance of a label was said to depend on age." in words
         assert "Being positive was assumed to depend only on bmi and day." in words
         assert order not in words
-        assert named.estimator.diagnosis_.pattern not in words
     assert describe_groups(named)[0].startswith("Groups ")
     flat = fitted(clinic, propensity_features=[])
     words = describe_learning(flat)
     assert words[0] == "Every positive was assumed to be equally likely to be labelled."
-    assert flat.estimator.diagnosis_.pattern not in words
     assert "every positive was assumed to be equally likely to be labelled" in " ".join(describe_groups(flat))
     known = fitted(clinic, prior=0.525)
     assert "given as 52.5%, and" in " ".join(describe_learning(known))
-    assert "so rows and groups have ranges." in " ".join(describe_learning(known))
+    assert "simulated worlds" not in " ".join(describe_learning(known))
     words = describe_assumptions(known)
     assert words[-1] == "The share of positives is 52.5%, as was given."
     assert "decide how many rows are positive" not in " ".join(words)

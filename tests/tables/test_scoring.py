@@ -11,6 +11,8 @@ from propense.tables.formats import csv_files, excel_files, json_files, typed_fi
 from propense.tables.model import ADDED
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
+# What models that have not seen a row say of it is kept with about as many.
+SEVEN_DIGITS = 1e-6
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def test_every_row_keeps_its_place_and_gets_its_scores(tmp_path, clinic, found, 
     assert back.column("patient").to_pylist() == clinic.column("patient").to_pylist()
     for column in ("posterior", "propensity", "hidden"):
         values = [float(cell) for cell in back.column(column).to_pylist()]
-        np.testing.assert_allclose(values, getattr(found.scores, column), rtol=1e-12)
+        np.testing.assert_allclose(values, getattr(found.scores, column), rtol=SEVEN_DIGITS)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, out])
 
 
@@ -94,7 +96,7 @@ def test_the_review_list_holds_the_unlabelled_rows_most_likely_positive(tmp_path
         assert listed.column(name).to_pylist() == [str(each) for each in shown]
     score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "whole.csv")
     whole = csv.read_csv(tmp_path / "whole.csv")["hidden"].to_numpy()[best]
-    np.testing.assert_allclose(whole, found.scores.hidden[best], rtol=1e-12)
+    np.testing.assert_allclose(whole, found.scores.hidden[best], rtol=SEVEN_DIGITS)
     assert done.promise.expected == pytest.approx(found.scores.hidden[best].sum())
     assert (done.promise.rows, done.fitted) == (20, 600)
 
@@ -141,7 +143,7 @@ def test_a_spreadsheet_gets_back_its_own_kind_of_file(tmp_path, clinic, found):
         cells = back.column(name).to_pylist()
         assert not any("." in cell for cell in cells)
         values = [float(cell.replace(",", ".")) for cell in cells]
-        np.testing.assert_allclose(values, getattr(found.scores, name), rtol=1e-12)
+        np.testing.assert_allclose(values, getattr(found.scores, name), rtol=SEVEN_DIGITS)
 
 
 def test_labels_may_differ_in_case_but_not_in_value(tmp_path, clinic, found):

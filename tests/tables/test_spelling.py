@@ -46,12 +46,13 @@ def test_a_table_is_scored_the_same_however_its_numbers_are_written(tmp_path, cl
     done = score_file(found.model, TableFile(tmp_path / "t.csv"), tmp_path / "o.csv")
     back = TableFile(tmp_path / "o.csv").read()
     hidden = [float(cell.replace(",", ".")) for cell in back.column("hidden").to_pylist()]
-    np.testing.assert_allclose(hidden, found.scores.hidden, rtol=1e-12)
+    # What models that have not seen a row say of it is kept with seven digits.
+    np.testing.assert_allclose(hidden, found.scores.hidden, rtol=1e-6)
     # A comma in a file separated by commas is in quotation marks; the sign is that of the table.
     assert any(written in cell for cell in back.column("hidden").to_pylist())
     assert done.decimal == (written if fitted not in (None, written) else None)
     table = TableFile(tmp_path / "t.csv").read()
-    np.testing.assert_allclose(found.model.score(table).hidden, found.scores.hidden, rtol=1e-12)
+    np.testing.assert_allclose(found.model.score(table).hidden, found.scores.hidden, rtol=1e-6)
     assert str(found.model.drift(table)) == "The rows are spread like those of the fit."
     same = bound_table(found.model, table).high.tolist()
     assert same == bound_table(found.model, clinic if fitted is None else text_of(clinic, fitted)).high.tolist()

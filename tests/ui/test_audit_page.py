@@ -93,7 +93,7 @@ def test_the_page_says_what_the_command_says_of_the_same_verdicts(person, copied
         assert " ".join(line.split()) in " ".join(page.words.split())
     assert person.get(f"{audit}/files/corrected").body == (tmp_path / "corrected.propense").read_bytes()
     result = person.get(f"/job/{copied}")
-    assert "checked rows, not on the assumptions of a model (95% interval)" in result.words
+    assert "checked rows, not on a model." in result.words
     assert "corrected model" in result.words
     # A mark that is changed afterwards is not in what was found, and the page says so.
     mark(person, audit, 6, "yes")

@@ -27,7 +27,8 @@ def listed(work):
 def test_a_job_gives_the_files_that_the_command_gives(person, fitted, table, tmp_path):
     page = person.get(f"/job/{fitted}")
     said = re.search(r'class="lead">([^<]+)<', page.text)[1]
-    assert "of the 200 rows are positive" in said
+    assert re.match(r"At least \d+ of 200 rows are positive \(\d+%\): those that are labelled. In 9 of 10 worlds", said)
+    assert "If people check 20 or 50 unlabelled rows" in page.text
     # The page and the report never say two things.
     assert said in person.get(f"/job/{fitted}/report").text
     lists = list(csv.DictReader(io.StringIO(person.get(f"/job/{fitted}/files/list").text)))

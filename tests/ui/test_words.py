@@ -18,7 +18,7 @@ from propense.ui.words import in_fields, place_of
             "the decimal sign (“Decimal sign” ',' or “Decimal sign” '.')",
         ),
         ("the column 'drop=1' of JERM(prior=1)", "the column 'drop=1' of JERM(prior=1)"),
-        ("54% (diagnosis_.priors). Pass propensity_features, or", "54%. Pass “Being labelled depends on”, or"),
+        ("54%. Pass propensity_features, or", "54%. Pass “Being labelled depends on”, or"),
         ("one\ntwo\x1b[31m", "one two\\x1b[31m"),
     ],
 )

@@ -53,14 +53,8 @@ class Design(Protocol):
         `coef` and the gradient have a column for each product that the formula takes.
         """
 
-    def curve(
-        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, level: bool = False
-    ) -> Matrix:
-        """X.T @ diag(wᵢ·curvatureᵢ) @ X, in one pass over X: one p × p matrix, or one for each column of curvature.
-
-        With `level`, the second predictor is an intercept alone. What concerns its slopes is then 0 and costs nothing:
-        the matrices after the first have only a first row and a first column.
-        """
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
+        """X.T @ diag(wᵢ·curvatureᵢ) @ X, in one pass over X: one p × p matrix, or one for each column of curvature."""
 
     @property
     def movable(self) -> bool:

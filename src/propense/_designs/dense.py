@@ -97,11 +97,8 @@ class DenseDesign(HostRows):
             local_weights = None if weights is None else weights[which]
             out = np.zeros(1 + coef.size)
             if value:
-                losses, slopes = formula.loss_slope(products, *local)
-                out[0] = weigh(losses, local_weights).sum()
-            else:
-                slopes = formula.slope(products, *local)
-            slopes = weigh(slopes, local_weights)
+                out[0] = weigh(formula.loss(products, *local), local_weights).sum()
+            slopes = weigh(formula.slope(products, *local), local_weights)
             gradient = out[1:].reshape(coef.shape)
             gradient[0] = slopes.sum(axis=0)
             # For vectors this equals block.T @ slopes, and is faster.
@@ -111,16 +108,13 @@ class DenseDesign(HostRows):
         sums = self._sum(part, _BLOCK)
         return float(sums[0]), sums[1:].reshape(coef.shape)
 
-    def curve(
-        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, level: bool = False
-    ) -> Matrix:
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
         def part(which: slice, block: Matrix) -> Matrix:
             curvature = formula.curvature(_products(block, coef), *[row[which] for row in rows])
             curvature = weigh(curvature, None if weights is None else weights[which])
             if curvature.ndim == 1:
                 return _gram(block, curvature)
-            own, *others = curvature.T
-            return np.stack([_gram(block, own), *[(_border if level else _gram)(block, each) for each in others]])
+            return np.stack([_gram(block, each) for each in curvature.T])
 
         return self._sum(part, self._gram_entries())
 
@@ -211,15 +205,6 @@ def _products(block: Matrix, coef: Vector) -> Vector:
     products = block @ coef[1:]
     products += coef[0]
     return products
-
-
-def _border(block: Matrix, weights: Vector) -> Matrix:
-    """The first row and the first column of XᵀWX of a block; 0 elsewhere."""
-    p = block.shape[1] + 1
-    out = np.zeros((p, p))
-    out[0, 0] = weights.sum()
-    out[0, 1:] = out[1:, 0] = weights @ block
-    return out
 
 
 def _gram(block: Matrix, weights: Vector | None) -> Matrix:

@@ -84,23 +84,14 @@ class SparseDesign(HostRows):
         products = self.matvec(coef)
         if not value:
             return 0.0, self.rmatvec(weigh(formula.slope(products, *rows), weights))
-        losses, slopes = formula.loss_slope(products, *rows)
-        return float(weigh(losses, weights).sum()), self.rmatvec(weigh(slopes, weights))
+        loss, slopes = weigh(formula.loss(products, *rows), weights), weigh(formula.slope(products, *rows), weights)
+        return float(loss.sum()), self.rmatvec(slopes)
 
-    def curve(
-        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, level: bool = False
-    ) -> Matrix:
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
         curvature = weigh(formula.curvature(self.matvec(coef), *rows), weights)
         if curvature.ndim == 1:
             return self.gram(curvature)
-        own, *others = curvature.T
-        return np.stack([self.gram(own), *[(self._border if level else self.gram)(each) for each in others]])
-
-    def _border(self, weights: Rows) -> Matrix:
-        """The first row and the first column of `gram`; 0 elsewhere."""
-        out = np.zeros((self.shape[1], self.shape[1]))
-        out[0] = out[:, 0] = self.rmatvec(weights)
-        return out
+        return np.stack([self.gram(each) for each in curvature.T])
 
     def take(self, mask: Rows) -> Self:
         return self if mask.all() else type(self)(self._features[np.flatnonzero(mask)])

@@ -27,12 +27,10 @@ __all__ = [
     "all_likely",
     "ask",
     "doubt_of",
-    "falling_curve",
     "few_rows",
-    "halves_disagree",
     "mostly_labelled",
-    "readings_differ",
     "starts_disagree",
+    "unlike_worlds",
 ]
 
 
@@ -282,37 +280,6 @@ def starts_disagree(risks: Any, distances: Any, rows: float) -> str | None:
     )
 
 
-# Beyond this difference, random labels mean few positives and labels that follow the class mean many.
-_WIDE = 0.15
-
-
-def readings_differ(priors: dict[str, float]) -> str | None:
-    """The number of positives depends on an assumption about the labelling that the labels cannot test."""
-    low, high = priors["constant"], priors["shared"]
-    if high - low <= _WIDE:
-        return None
-    return (
-        f"The labels do not determine how many rows are positive: {low:.0%} if all positives are equally likely to be "
-        f"labelled, {high:.0%} if clear positives are labelled more often (diagnosis_.priors). Rely on the order of "
-        "the rows more than on this share (prior_) and on the predicted classes. Pass propensity_features, or compare "
-        "with SAREM."
-    )
-
-
-# Below this, the two halves of the data disagree on more than one row in five.
-_AGREED = 0.8
-
-
-def halves_disagree(stability: float) -> str | None:
-    """Models fitted to two halves of the rows do not predict the same rows to be positive."""
-    if not stability < _AGREED:
-        return None
-    return (
-        "There is too little data for a stable answer: models fitted to two halves of the rows agree on only "
-        f"{stability:.0%} of the rows (diagnosis_.stability). Label more rows, use fewer columns, or raise ridge."
-    )
-
-
 # A table of fewer rows is small: fewer folds, smaller leaves, and a doubt.
 FEW_ROWS = 200
 
@@ -327,15 +294,14 @@ def few_rows(rows: int) -> str | None:
     )
 
 
-def falling_curve(slope: float) -> str | None:
-    """Labels are rarer where learners expect them: along the label score, the chance of a label falls."""
-    if slope >= 0.0:
+def unlike_worlds(strange: bool) -> str | None:
+    """No simulated world has labels that look like these."""
+    if not strange:
         return None
     return (
-        "Labels are rarer where the learners expect them, among rows that they have not seen: the chance of a label "
-        f"falls as the score rises (slope {slope:.2g}), so it was assumed to be the same for all rows. Nothing that "
-        "the learners found holds for other rows. Use other columns or learners, or label more rows. If some rows "
-        "belong together, such as the visits of a patient, keep them in one fold (cv)."
+        "These labels look unlike those of every simulated world, so what was true in such worlds says little here: "
+        "half of the range is every share of positives that the labels allow. Check the label column, and have some "
+        "unlabelled rows checked (propense.audit.draw): that needs no worlds."
     )
 
 
@@ -381,10 +347,8 @@ KINDS: dict[str, Callable[..., str | None]] = {
             mostly_labelled,
             all_likely,
             starts_disagree,
-            readings_differ,
-            halves_disagree,
             few_rows,
-            falling_curve,
+            unlike_worlds,
         )
     },
     **{function.__name__: function for function in (one_source, no_overlap, few_overlaps)},
@@ -406,10 +370,8 @@ SHORT = {
     "mostly_labelled": "most rows labelled",
     "all_likely": "share probably too high",
     "starts_disagree": "answer not determined",
-    "readings_differ": "share not determined",
-    "halves_disagree": "answer not stable",
     "few_rows": "too few rows",
-    "falling_curve": "labels rarer where expected",
+    "unlike_worlds": "unlike every world",
     "one_source": "one source only",
     "no_overlap": "sources do not overlap",
     "few_overlaps": "sources hardly overlap",

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from propense._maths.arrays import Rows, Vector, by_block, namespace
+from propense._maths.arrays import Rows, by_block, namespace
 from propense._maths.logistic import log_odds_of_log, sigmoid, sigmoid_slope, softplus
 
 __all__ = [
@@ -18,19 +18,13 @@ __all__ = [
     "halfway_to_certain",
     "hidden_log_odds",
     "hidden_positive",
-    "is_moderate",
     "joint_curvature",
     "joint_loss",
     "joint_slope",
     "label_log_odds",
-    "quick_curvatures",
-    "quick_loss_slopes",
     "replace_hidden",
     "shift_class",
 ]
-
-# If no log-odds are larger, products of their exponentials neither overflow nor underflow.
-_MODERATE = 100.0
 
 
 @by_block
@@ -96,49 +90,6 @@ def joint_curvature(a: Rows, shift: Rows) -> Rows:
 def cross_curvature(a: Rows, b: Rows, labelled: Rows) -> Rows:
     """∂²φ/∂a∂b = eᵃeᵇ / (1 + eᵃ + eᵇ)² on the unlabelled, 0 on the labelled."""
     return namespace(a).where(labelled, 0.0, hidden_positive(a, b) * hidden_positive(b, a))
-
-
-def quick_loss_slopes(ab: Vector, labelled: Rows) -> tuple[Vector, Vector]:
-    """φ of moderate columns a and b, and its derivatives by both.
-
-    With D = (1−s)/s = e⁻ᵃ + e⁻ᵇ + e⁻ᵃ⁻ᵇ, the odds against a label, φ is log(1 + D) on the labelled and log(1 + 1/D)
-    elsewhere: one logarithm. ∂φ/∂log s = r is −1 on the labelled and 1/D elsewhere, and ∂log s/∂a = 1 − σ(a).
-    """
-    against, short = _against_label(ab)
-    r = np.where(labelled, -1.0, 1.0 / against)
-    return np.log1p(np.where(labelled, against, r)), (short * r).T
-
-
-def quick_curvatures(ab: Vector, labelled: Rows) -> Vector:
-    """The second derivatives of φ for moderate columns: in a, in both, and in b.
-
-    With r as above and u = 1 − σ, that in both is r(1 + r)·u(a)·u(b).
-    """
-    against, short = _against_label(ab)
-    r = np.where(labelled, -1.0, 1.0 / against)
-    pull, bend = short * r, short * (1.0 + r)
-    out = np.empty((3, len(ab)))
-    out[1] = pull[0] * bend[1]
-    # ∂u/∂a = −u(1 − u).
-    bend += short
-    bend -= 1.0
-    np.multiply(pull, bend, out=out[::2])
-    return out.T
-
-
-def is_moderate(ab: Rows) -> bool:
-    """Whether log-odds are in a NumPy array, and so small that exponentials of them need no care."""
-    return type(ab) is np.ndarray and len(ab) > 0 and ab.min() > -_MODERATE and ab.max() < _MODERATE
-
-
-def _against_label(ab: Vector) -> tuple[Vector, Vector]:
-    """The odds against a label, and 1 − σ(a) and 1 − σ(b), a row each: contiguous, for speed."""
-    short = np.exp(-ab.T, order="C")
-    against = short[0] * short[1]
-    against += short[0]
-    against += short[1]
-    short /= 1.0 + short
-    return against, short
 
 
 @by_block

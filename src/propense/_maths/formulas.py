@@ -11,17 +11,14 @@ from propense._maths.arrays import Rows, namespace
 from propense._maths.double_logistic import (
     class_log_odds_shift,
     cross_curvature,
-    is_moderate,
     joint_curvature,
     joint_loss,
     joint_slope,
-    quick_curvatures,
-    quick_loss_slopes,
 )
 from propense._maths.known_negatives import known_loss, known_shift
 from propense._maths.logistic import logistic_loss, sigmoid, sigmoid_slope
 
-__all__ = ["JOINT", "KNOWN_JOINT", "KNOWN_PAIR", "LOGISTIC", "PAIR", "PAIR_SQUARE", "QUICK_PAIR", "SQUARE", "Formula"]
+__all__ = ["JOINT", "KNOWN_JOINT", "KNOWN_PAIR", "LOGISTIC", "PAIR", "PAIR_SQUARE", "SQUARE", "Formula"]
 
 
 @dataclass(frozen=True)
@@ -29,19 +26,13 @@ class Formula:
     """Functions of the products a = X @ coef and of further rows, each with one number per row.
 
     With one set of coefficients a, slope and curvature are vectors. With two, a and slope have two columns and the
-    curvature has three: the second derivatives in the first product, in both, and in the second. `together`, if given,
-    is loss and slope in less time than one after the other.
+    curvature has three: the second derivatives in the first product, in both, and in the second.
     """
 
     name: str
     loss: Callable[..., Rows]
     slope: Callable[..., Rows]
     curvature: Callable[..., Rows]
-    together: Callable[..., tuple[Rows, Rows]] | None = None
-
-    def loss_slope(self, *rows: Rows) -> tuple[Rows, Rows]:
-        """The loss and the slope."""
-        return (self.loss(*rows), self.slope(*rows)) if self.together is None else self.together(*rows)
 
 
 def _logistic_slope(a: Rows, targets: Rows) -> Rows:
@@ -85,24 +76,6 @@ def _pair_curvature(ab: Rows, labelled: Rows) -> Rows:
         joint_curvature(b, class_log_odds_shift(a, labelled)),
     )
     return namespace(ab).stack(curvatures, axis=1)
-
-
-def _quick_loss_slope(ab: Rows, labelled: Rows) -> tuple[Rows, Rows]:
-    if is_moderate(ab):
-        return quick_loss_slopes(ab, labelled)
-    return _pair_loss(ab, labelled), _pair_slope(ab, labelled)
-
-
-def _quick_loss(ab: Rows, labelled: Rows) -> Rows:
-    return _quick_loss_slope(ab, labelled)[0]
-
-
-def _quick_slope(ab: Rows, labelled: Rows) -> Rows:
-    return _quick_loss_slope(ab, labelled)[1]
-
-
-def _quick_curvature(ab: Rows, labelled: Rows) -> Rows:
-    return quick_curvatures(ab, labelled) if is_moderate(ab) else _pair_curvature(ab, labelled)
 
 
 def _known_joint_loss(a: Rows, labelled: Rows, other: Rows, shift: Rows, negative: Rows, log_unknown: Rows) -> Rows:
@@ -161,8 +134,6 @@ LOGISTIC = Formula("logistic", logistic_loss, _logistic_slope, _logistic_curvatu
 JOINT = Formula("joint", _joint_loss, _joint_slope, _joint_curvature)
 # φ of both predictors; rows: which are labelled.
 PAIR = Formula("pair", _pair_loss, _pair_slope, _pair_curvature)
-# The same in a quarter of the time, rounded differently.
-QUICK_PAIR = Formula("quick pair", _quick_loss, _quick_slope, _quick_curvature, _quick_loss_slope)
 # The same with known negatives; rows: also which these are, and u.
 KNOWN_JOINT = Formula("known joint", _known_joint_loss, _joint_slope, _joint_curvature)
 KNOWN_PAIR = Formula("known pair", _known_pair_loss, _known_pair_slope, _known_pair_curvature)

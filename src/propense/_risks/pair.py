@@ -10,7 +10,7 @@ import numpy as np
 from propense._designs import Design
 from propense._maths.arrays import Index, Matrix, Rows, Vector, as_float, namespace, weigh
 from propense._maths.double_logistic import class_log_odds_shift, joint_slope
-from propense._maths.formulas import KNOWN_PAIR, PAIR, PAIR_SQUARE, QUICK_PAIR
+from propense._maths.formulas import KNOWN_PAIR, PAIR, PAIR_SQUARE
 from propense._maths.linear import coef_positions
 from propense._risks.single import Majoriser, Moments, diagonal, known_negative_loss, total_weight
 
@@ -22,7 +22,6 @@ class PairRisk:
 
     The Hessian is at most that of two separate logistic regressions: the only term with both predictors,
     −log(1 + eᵃ + eᵇ), is concave. With a `level`, a vector of p numbers, ½·(levelᵀγ)² is added.
-    `quick` takes less time per row and rounds differently, which may decide where a risk has several minima.
     """
 
     def __init__(
@@ -36,11 +35,10 @@ class PairRisk:
         ridge: float | Vector = 0.0,
         propensity_ridge: float | Vector = 0.0,
         level: Vector | None = None,
-        quick: bool = False,
     ) -> None:
-        self._design, self._weights, self._quick = design, weights, quick
+        self._design, self._weights = design, weights
         self._rows: tuple[Rows, ...] = (design.hold(labelled),)
-        self._formula, self._constant = QUICK_PAIR if quick else PAIR, 0.0
+        self._formula, self._constant = PAIR, 0.0
         # The positions of β's and γ's coefficients among those of all columns.
         self._own = coef_positions(class_columns, design.shape[1])
         self._places = coef_positions(columns, design.shape[1])
@@ -98,8 +96,7 @@ class PairRisk:
 
     def hessian(self, coef: Vector) -> Matrix:
         both = np.column_stack(self.split(coef))
-        level = self._quick and len(self._places) == 1
-        own, cross, others = self._design.curve(self._formula, both, self._rows, self._weights, level=level)
+        own, cross, others = self._design.curve(self._formula, both, self._rows, self._weights)
         hessian = self._block(own, cross, others)
         return hessian + np.diag(self._ridge) + np.outer(self._level, self._level)
 

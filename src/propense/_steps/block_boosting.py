@@ -25,7 +25,7 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import Vector
 from propense._maths.logistic import logit
 from propense._steps.folds import Folds, given_folds
-from propense._steps.label_learners import LEAF_ROWS, RATE, is_moderate
+from propense._steps.label_learners import is_moderate
 from propense._steps.small_trees import Tree, TreePredictor, as_tables
 from propense.errors import MissingExtra
 
@@ -36,7 +36,7 @@ _BINS, _BIN_ROWS, _BIN_CELLS = 255, 50_000, 4_000_000
 # The most cells, of one byte, that trees are fitted to: of more rows, a random part.
 _MOST_CELLS = 200_000_000
 # Trees are kept as tables, whose size doubles with each leaf: as many as learn about as much as larger ones in memory.
-_ROUNDS, _LEAVES, _COLUMNS = 150, 8, 0.3
+_ROUNDS, _LEAVES, _LEAF_ROWS, _RATE, _COLUMNS = 150, 8, 20, 0.1, 0.3
 
 
 def obstacle(features: da.Array) -> str:
@@ -129,10 +129,10 @@ def _settings(width: int, share: float, seed: int) -> dict[str, Any]:
         "max_depth": 0,
         "max_leaves": _LEAVES,
         "max_bin": _BINS + 1,
-        "learning_rate": RATE,
+        "learning_rate": _RATE,
         "reg_lambda": 5.0,
         # At least so many rows of an average chance.
-        "min_child_weight": LEAF_ROWS * share * (1.0 - share),
+        "min_child_weight": _LEAF_ROWS * share * (1.0 - share),
         # scikit-learn rounds the number of columns up, xgboost down.
         "colsample_bynode": min(1.0, (math.ceil(_COLUMNS * width) + 0.01) / width),
         "seed": seed,

@@ -11,7 +11,6 @@ from typing import Any
 from scipy.optimize import brentq
 
 from propense._designs import Design, Predictor
-from propense._diagnostics.diagnosis import WIDER
 from propense._inputs.prior_groups import PriorGroups
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
@@ -35,7 +34,7 @@ _ALL = "all rows"
 class ShiftedPredictor:
     """y with its log-odds moved by `shift`, or the e that leaves y·e as it was.
 
-    `moves` are the shifts of each reading of a label score, the one in use last; empty if there is one reading only.
+    `moves` are the shifts at both ends of a range and in use; empty if there is no range.
     With `groups`, every shift is one number for each of them.
     """
 
@@ -131,19 +130,6 @@ class KnownPrior:
         y, e = (ShiftedPredictor(*pair, shift, of_class, moves, self.groups) for of_class in (True, False))
         return y, e
 
-    def share_range(self, sample: Sample, pairs: list[Pair], unknowns: list[float]) -> tuple[float, float]:
-        """The least and the most that the share of positives can be: `readings.share_range`, within what is known."""
-        low, high = (
-            [self._kept(sample, (a + way, b), unknown) for (a, b), unknown in zip(pairs, unknowns, strict=True)]
-            for way in (-WIDER, WIDER)
-        )
-        return min(low), max(high)
-
-    def within(self, *shares: float) -> list[float]:
-        """Shares of positives among all rows, kept to what is known of them."""
-        low, high = self.bounds
-        return [min(max(share, low), high) for share in shares]
-
     def moved(self, sample: Sample, before: Pair, after: Pair, log_unknown: float) -> dict[str, tuple[float, float]]:
         """The share of positives in each group before and after y was moved."""
         shares = ([found for found, _, _ in self._parts(sample, pair, log_unknown)] for pair in (before, after))
@@ -156,20 +142,11 @@ class KnownPrior:
             for ends, member in zip(self.ranges.values(), self.members, strict=True)
         ]
 
-    def _kept(self, sample: Sample, pair: Pair, log_unknown: float) -> float:
-        """The share of positives among all rows, with that of each group kept to what is known."""
-        kept = [min(max(found, low), high) for found, (low, high), _ in self._parts(sample, pair, log_unknown)]
-        if self.groups is None:
-            return kept[0]
-        # Not a difference from the share of all rows: known shares of all groups then give the same sum to the bit.
-        rest = sample.mean(sample.expected(*pair, log_unknown) * self.others)
-        return sum((share * sample.mean(each) for share, each in zip(kept, self.members, strict=True)), start=rest)
-
 
 def meet_prior(known: KnownPrior | None, sample: Sample, model: Model) -> tuple[Predictor, Predictor]:
     """The model's y and e, moved to what is known of the share of positives, unless its method has done so."""
     pair = model.posterior, model.propensity
-    if known is None or isinstance(model.posterior, ShiftedPredictor):
+    if known is None or model.knows_prior:
         return pair
     rows = sample.log_odds(model.posterior), sample.log_odds(model.propensity)
     return known.predictors(pair, known.shift(sample, rows, model.log_unknown))
@@ -177,8 +154,8 @@ def meet_prior(known: KnownPrior | None, sample: Sample, model: Model) -> tuple[
 
 def unmoved(posterior: Predictor, propensity: Predictor) -> tuple[Predictor, Predictor]:
     """y and e as the method found them, before they were moved to a known share."""
-    if isinstance(posterior, ShiftedPredictor):
-        return posterior.posterior, posterior.propensity
+    while isinstance(moved := posterior, ShiftedPredictor):
+        posterior, propensity = moved.posterior, moved.propensity
     return posterior, propensity
 
 

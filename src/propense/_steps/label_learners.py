@@ -1,13 +1,12 @@
 """What learns the labels: which learners there are for a sample, by its size and where it lives."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import get_tags
 
 from propense._inputs.sample import Sample
@@ -16,12 +15,7 @@ from propense._steps.folds import Folds, is_small
 
 __all__ = [
     "BOOSTED",
-    "LEAF_ROWS",
-    "LINEAR",
     "LOGISTIC",
-    "PAIR",
-    "RATE",
-    "TREES",
     "LabelLearner",
     "auto_learners",
     "given_learners",
@@ -30,19 +24,9 @@ __all__ = [
     "why_only_logistic",
 ]
 
-LOGISTIC, LINEAR, BOOSTED, TREES, PAIR = (
-    "logistic regression",
-    "logistic regression, hardly penalised",
-    "boosted trees",
-    "extra trees",
-    "linear pair",
-)
-# A leaf of an extra tree has at least √n/3 rows.
-_LEAF = 3.0
-# Of more rows than these, larger boosted trees learn more, and extra trees add nothing.
+LOGISTIC, BOOSTED = "logistic regression", "boosted trees"
+# Of more rows than these, larger boosted trees learn more.
 _MANY_ROWS = 10_000
-# What each boosted tree adds, and the fewest rows of its leaves; half as many in a small table.
-RATE, LEAF_ROWS = 0.1, 20
 # Of more rows than these, boosting draws so many to find its bins.
 _BINNED_ROWS = 200_000
 
@@ -51,14 +35,13 @@ _BINNED_ROWS = 200_000
 class LabelLearner:
     """A way to learn the labels: our logistic regression (None) or a classifier, under a name.
 
-    `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns. The ridge
-    is that of the logistic regression; None means √n. A booster fits the folds of a Dask array itself.
+    `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns. A booster
+    fits the folds of a Dask array itself.
     """
 
     name: str
     classifier: Any = None
     plain: bool = False
-    ridge: float | None = None
     booster: Any = None
 
 
@@ -78,7 +61,7 @@ def learnable(sample: Sample, cv: Folds) -> Sample:
 
 
 def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
-    """The learners for a sample: linear and curved, as far as its size and storage allow."""
+    """The learners for a sample: logistic regression, and boosted trees where its size and storage allow."""
     features, levels, columns = sample.design.features, sample.levels, sample.class_columns
     if levels is not None and columns is not None:
         levels = levels[columns]
@@ -91,26 +74,21 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
         from propense._steps.block_boosting import BlockBooster
 
         booster = LabelLearner(BOOSTED, plain=True, booster=BlockBooster(seed))
-        return [LabelLearner(LOGISTIC), booster, LabelLearner(LINEAR, ridge=1.0)]
+        return [LabelLearner(LOGISTIC), booster]
     many = n > _MANY_ROWS
+    # Chosen by `benchmarks/label_learners.py`, on the 16 tables.
     boosted = HistGradientBoostingClassifier(
         max_iter=150 if many else 100,
-        max_leaf_nodes=31 if many else 15,
-        learning_rate=RATE,
-        min_samples_leaf=LEAF_ROWS // 2 if _is_small(sample) else LEAF_ROWS,
+        max_leaf_nodes=31 if many else 8,
+        learning_rate=0.1 if many else 0.05,
+        min_samples_leaf=10 if _is_small(sample) else 20,
         l2_regularization=5.0,
-        max_features=0.3,
+        max_features=0.3 if many else 0.15,
         early_stopping=False,
         categorical_features=None if levels is None else np.flatnonzero(levels),
         random_state=seed,
     )
-    trees = ExtraTreesClassifier(100, min_samples_leaf=math.ceil(math.sqrt(n) / _LEAF), random_state=seed)
-    return [
-        LabelLearner(LOGISTIC),
-        LabelLearner(BOOSTED, boosted, plain=True),
-        *([] if many else [LabelLearner(TREES, trees, plain=True)]),
-        LabelLearner(LINEAR, ridge=1.0),
-    ]
+    return [LabelLearner(LOGISTIC), LabelLearner(BOOSTED, boosted, plain=True)]
 
 
 def is_moderate(weight: float) -> bool:

@@ -1,12 +1,11 @@
-"""One score per row of how likely a label is: learners fitted to the labels fold by fold, their log-odds added up.
+"""One score per row of how likely a label is: learners fitted to the labels fold by fold, their log-odds averaged.
 
-A row of fit is scored by models that have not seen it; a new row by the mean of all of them. The learners have the
-weights that predict the labels best, held close to equal ones where rows are few.
+A row of fit is scored by models that have not seen it; a new row by the mean of all of them.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.parallel import Parallel, delayed
 
 from propense._designs import Design, Predictor, as_design, column_scales
@@ -22,12 +21,9 @@ from propense._designs.threads import alone, fits_at_once, map_in_threads, one_t
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
-from propense._maths.double_logistic import label_log_odds
 from propense._steps.folds import Folds, split_rows
-from propense._steps.label_learners import PAIR, LabelLearner, is_moderate
-from propense._steps.learner_weights import area, choose, combine, is_refuted
+from propense._steps.label_learners import LabelLearner, is_moderate
 from propense._steps.learners import Learner
-from propense._steps.pair_curve import PairCurve, PairSettings, fit_pair_curve, refit_pair
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
 from propense._steps.small_trees import TreePredictor
 from propense._steps.watch import Watch
@@ -55,15 +51,13 @@ class Member:
 
 @dataclass(frozen=True)
 class LabelScore:
-    """The score of any row: a weighted sum of the members' log-odds.
+    """The score of any row: the mean log-odds of the members, shifted and scaled.
 
     Attributes
     ----------
     members : tuple of Member
-    weights : ndarray of shape (n_members,)
-        What the log-odds of each count.
-    constant : float
-        Makes the mean score of the rows of fit 0.
+    mean, spread : float
+        What the rows of fit have before: their scores have mean 0 and spread 1.
     preparation : Preparation or None
         What makes the columns finite and scaled; None if they are taken as they are.
     columns : int ndarray or None
@@ -71,8 +65,8 @@ class LabelScore:
     """
 
     members: tuple[Member, ...]
-    weights: Vector
-    constant: float
+    mean: float
+    spread: float
     preparation: Preparation | None
     columns: Index | None
 
@@ -82,8 +76,7 @@ class LabelScore:
             # Fitted to rows in memory, and so are its classifiers.
             return from_dense_rows(design, self._of_dense)
         plain, prepared = _both(design, self.columns, self.preparation)
-        parts = [weight * each for weight, each in zip(self.weights, self._members(plain, prepared), strict=True)]
-        return sum(parts[1:], parts[0]) + self.constant
+        return (_mean(self._members(plain, prepared)) - self.mean) / self.spread
 
     def _members(self, plain: Design, prepared: Design) -> list[Rows]:
         """The log-odds of each member; trees of many rows run side by side, one thread for each model."""
@@ -91,7 +84,7 @@ class LabelScore:
         models = [each for place in trees for each in self.members[place].predictors]
         workers = fits_at_once(None) if plain.shape[0] >= _THREADED_ROWS else 1
         each = iter(map_in_threads(partial(_predict_alone, plain), models, workers))
-        found = {place: _mean_of(each, len(self.members[place].predictors)) for place in trees}
+        found = {place: _mean(list(islice(each, len(self.members[place].predictors)))) for place in trees}
         return [
             found[place] if place in found else member.log_odds(plain, prepared)
             for place, member in enumerate(self.members)
@@ -109,25 +102,21 @@ class ScoredRows:
     ----------
     score : LabelScore
     t : Rows
-        The score of every row of fit.
-    learned : dict of str to float
-        For each learner, the chance that it scores a labelled row above an unlabelled one.
-    evidence, alignment : float
-        Of a linear pair fitted to all rows, as in `Diagnosis`; 0 if none was fitted.
+        The score of every row of fit: mean 0 and spread 1, or 0 if nothing was learned.
+    parts : list of Rows
+        The log-odds of each member.
     """
 
     score: LabelScore
     t: Any
-    learned: dict[str, float]
-    evidence: float
-    alignment: float
+    parts: list[Any]
 
 
 def _is_trees(member: Member) -> bool:
     """Whether its models are trees of scikit-learn, which many threads may use at a time."""
-    kinds = (ExtraTreesClassifier, HistGradientBoostingClassifier)
     return member.plain and all(
-        isinstance(each, ClassifierPredictor) and type(each.classifier) in kinds for each in member.predictors
+        isinstance(each, ClassifierPredictor) and type(each.classifier) is HistGradientBoostingClassifier
+        for each in member.predictors
     )
 
 
@@ -136,8 +125,8 @@ def _predict_alone(design: Design, predictor: Predictor) -> Rows:
         return predictor.log_odds(design)
 
 
-def _mean_of(rows: Iterator[Rows], count: int) -> Rows:
-    return sum(islice(rows, count)) / count
+def _mean(rows: Sequence[Rows]) -> Rows:
+    return sum(rows[1:], rows[0]) / len(rows)
 
 
 def fit_label_score(
@@ -147,7 +136,6 @@ def fit_label_score(
     cv: Folds,
     n_jobs: int | None,
     seed: int,
-    pair: PairSettings | None,
     progress: Callable[[int, int], None] | None = None,
     watch: Watch | None = None,
     part: str = "labels",
@@ -155,10 +143,6 @@ def fit_label_score(
     """Fit every learner fold by fold; `progress` is called after each fit with the number done, and of all.
 
     `watch` keeps each of them whose numbers are few, under names that begin with `part`.
-
-    With `pair`, a linear pair of y and e is fitted too. If the labels clearly show an e of its own and the pair
-    predicts them as well as the learners do, or e's columns were named, its y joins the learners: they cannot tell y
-    from e, and it can.
     """
     design, columns, preparation = sample.design, sample.class_columns, None
     if isinstance(design.features, np.ndarray):
@@ -167,34 +151,15 @@ def fit_label_score(
         preparation = Preparation.fit(levels if columns is None else levels[columns], chosen, sample.weights)
     plain, prepared = _both(design, columns, preparation)
     held = _hold_out(sample, learners, cv, seed)
-    watch = watch or Watch()
-    members = _fit_members(sample, learners, plain, prepared, held, n_jobs, progress, watch, part)
-    evidence, alignment, labels = 0.0, 0.0, None
-    own = None if pair is None else _pair_sample(sample, prepared, preparation)
-    if pair is not None and own is not None:
-        watch.stage("linear pair")
-        curve = fit_pair_curve(own, pair, watch, f"{part}, pair")
-        evidence, alignment = curve.evidence, curve.alignment(own)
-        if curve.is_strong or sample.propensity_columns is not None:
-            pairs = [
-                _fit_pair(own, pair, curve, mask, watch, f"{part}, pair, fold {fold}") for fold, mask in enumerate(held)
-            ]
-            both = [Member(PAIR, False, each) for each in zip(*pairs, strict=True)]
-            members.append(both[0])
-            labels = label_log_odds(*(_out_of_fold(each, plain, prepared, held) for each in both))
-    raw = [_out_of_fold(member, plain, prepared, held) for member in members]
-    names = [member.name for member in members]
-    if labels is not None and sample.propensity_columns is None and is_refuted(sample, names, raw, labels):
-        # The pair is the last of them.
-        names, labels = names[:-1], None
-    kept = choose(sample, names, raw[: len(names)], labels)
-    members, raw = [members[place] for place in kept], [raw[place] for place in kept]
-    weights, constant, t = combine(sample, [member.name for member in members], raw)
-    # What adds nothing is left out, unless nothing was learned.
-    used = np.flatnonzero(weights) if weights.any() else np.arange(len(members))
-    learned = {members[place].name: area(sample, raw[place]) for place in used}
-    score = LabelScore(tuple(members[place] for place in used), weights[used], constant, preparation, columns)
-    return ScoredRows(score, t, learned, evidence, alignment)
+    members = _fit_members(sample, learners, plain, prepared, held, n_jobs, progress, watch or Watch(), part)
+    parts = [_out_of_fold(member, plain, prepared, held) for member in members]
+    t = _mean(parts)
+    mean = sample.mean(t)
+    spread = math.sqrt(sample.mean((t - mean) ** 2))
+    # What is left of a constant is rounding.
+    flat = spread <= 1e-9 * max(1.0, abs(mean))
+    score = LabelScore(tuple(members), mean, math.inf if flat else spread, preparation, columns)
+    return ScoredRows(score, sample.design.hold((t - mean) / score.spread), parts)
 
 
 def _hold_out(sample: Sample, learners: Sequence[LabelLearner], cv: Folds, seed: int) -> list[Any]:
@@ -226,10 +191,13 @@ def _fit_members(
         if learner.booster is None
         for mask in held[len(finished[learner.name]) :]
     ]
-    fitted = Parallel(n_jobs=fits_at_once(n_jobs), prefer="threads", return_as="generator")(
-        delayed(alone)(partial(_fit_one, learner, sample, plain if learner.plain else prepared), mask)
-        for learner, mask in jobs
-    )
+    fitted: Iterator[Predictor] = iter(())
+    if jobs:
+        # Of no jobs, joblib says that none is finished.
+        fitted = Parallel(n_jobs=fits_at_once(n_jobs), prefer="threads", return_as="generator")(
+            delayed(alone)(partial(_fit_one, learner, sample, plain if learner.plain else prepared), mask)
+            for learner, mask in jobs
+        )
     members: list[Member] = []
     for learner in learners:
         found = finished[learner.name]
@@ -288,8 +256,7 @@ def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArra
         weights = as_float(~held) if weights is None else weights * ~held
     total = float(design.shape[0] if weights is None else weights.sum())
     _, squares = column_scales(design, weights)
-    ridge = math.sqrt(total) if learner.ridge is None else learner.ridge
-    return Learner(ridge=ridge * squares).fit(design, labelled, weights)[0]
+    return Learner(ridge=math.sqrt(total) * squares).fit(design, labelled, weights)[0]
 
 
 def _without_empty(design: Design) -> Design:
@@ -306,42 +273,6 @@ def _without_empty(design: Design) -> Design:
     features = features.copy()
     features[:, empty] = 0.0
     return as_design(features)
-
-
-def _pair_sample(sample: Sample, prepared: Design, preparation: Preparation | None) -> Sample | None:
-    """The prepared columns with e's among them; None where a pair has nothing to add to the learners."""
-    columns = sample.propensity_columns
-    if columns is not None:
-        sources = np.arange(prepared.shape[1] - 1) if preparation is None else preparation.sources
-        if sample.class_columns is not None:
-            sources = sample.class_columns[sources]
-        columns = np.flatnonzero(np.isin(sources, columns))
-        if not len(columns):
-            # e is constant, or its columns are not among those of y.
-            return None
-    elif 2 * prepared.shape[1] >= prepared.shape[0]:
-        # So many slopes are never strong evidence.
-        return None
-    return replace(sample, design=prepared, propensity_columns=columns, class_columns=None, levels=None)
-
-
-def _fit_pair(
-    sample: Sample,
-    settings: PairSettings,
-    curve: PairCurve,
-    held: NDArray[np.bool_] | None,
-    watch: Watch,
-    part: str,
-) -> tuple[Predictor, Predictor]:
-    """y and e of the pair that is fitted to the rows that are not held out, from the fit to all rows."""
-    beta, gamma = curve.beta, curve.gamma
-    if held is not None:
-        if (kept := watch.get(part)) is not None:
-            beta, gamma = kept["beta"], kept["gamma"]
-        else:
-            beta, gamma, _ = refit_pair(sample.subset(~held), settings, curve)
-            watch.keep(part, beta=beta, gamma=gamma)
-    return LogisticPredictor(beta), LogisticPredictor(gamma)
 
 
 def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any]) -> Any:

@@ -5,6 +5,7 @@ that it may depend on, which take out of the score what belongs to e.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, library_of, namespace
 from propense._risks import PairRisk
-from propense._solvers import Solution
+from propense._solvers import Solution, newton
 from propense._steps.known_negatives import minimise
-from propense._steps.pair_curve import PairSettings
 from propense._steps.predictors import from_dense_rows
 
 __all__ = ["NamedFit", "NamedPredictor", "fit_named", "other_columns"]
+
+# The search ends when no entry of the gradient is above this, or after so many steps.
+_TOL, _STEPS = 1e-8, 1000
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def other_columns(sample: Sample) -> Index:
     return np.setdiff1d(columns, sample.propensity_columns)
 
 
-def fit_named(sample: Sample, t: Any, settings: PairSettings) -> NamedFit:
+def fit_named(sample: Sample, t: Any) -> NamedFit:
     """y along t and e over the named columns, together."""
     columns = sample.propensity_columns
     assert columns is not None
@@ -79,7 +82,7 @@ def fit_named(sample: Sample, t: Any, settings: PairSettings) -> NamedFit:
     # A column that was named for e is likelier to move e than y, and where it has many categories, their few labels
     # cannot say which of the two it moves: each category with few labels would look full of hidden positives. So the
     # more slopes y has of its own, the more they are shrunk (benchmarks/named_columns.py).
-    ridge = settings.ridge * squares[of_class]
+    ridge = squares[of_class].copy()
     ridge[1:] *= max(shared.sum(), 1)
     risk = PairRisk(
         design,
@@ -88,13 +91,13 @@ def fit_named(sample: Sample, t: Any, settings: PairSettings) -> NamedFit:
         columns=np.arange(1, design.shape[1] - 1, dtype=np.intp),
         weights=sample.weights,
         ridge=ridge,
-        propensity_ridge=settings.ridge * squares[1:],
+        propensity_ridge=squares[1:],
         level=np.append(1.0, means),
     )
     along = replace(sample, design=design, propensity_columns=None, levels=None, class_columns=None)
     start = np.zeros(len(of_class) + design.shape[1])
     start[1] = 1.0
-    found, log_unknown = minimise(along, risk, start, settings.solve)
+    found, log_unknown = minimise(along, risk, start, partial(newton, tol=_TOL, max_iter=_STEPS))
     beta, gamma = risk.split(found.coef)
     own = NamedPredictor(columns, preparation, np.append(0.0, beta[2:])) if shared.any() else None
     propensity = NamedPredictor(columns, preparation, np.append(gamma[0], gamma[2:]))

@@ -20,7 +20,6 @@ __all__ = [
     "LogisticPredictor",
     "Model",
     "OutOfFold",
-    "ProductPredictor",
     "RootPredictor",
     "certain",
     "from_dense_rows",
@@ -37,22 +36,6 @@ class LogisticPredictor:
 
     def log_odds(self, design: Design) -> Rows:
         return design.matvec(self.coef)
-
-
-@dataclass(frozen=True)
-class ProductPredictor:
-    """σ(coefᵀx)^power · σ(otherᵀx)^other_power: powers of two logistic curves; `coef` is the leading one."""
-
-    coef: Vector
-    power: float
-    other: Vector
-    other_power: float
-
-    def log_odds(self, design: Design) -> Rows:
-        chance = self.power * -softplus(-design.matvec(self.coef))
-        if self.other_power:
-            chance = chance - self.other_power * softplus(-design.matvec(self.other))
-        return log_odds_of_log(chance)
 
 
 @dataclass(frozen=True)
@@ -114,6 +97,8 @@ class Model:
         Further fitted attributes, by name; the method's description lists them.
     rows : OutOfFold or None
         The log-odds of y and e of the rows of fit, by models that have not seen them; None if y and e have seen them.
+    knows_prior : bool
+        Whether y meets what is known of the share of positives.
     """
 
     posterior: Predictor
@@ -125,6 +110,7 @@ class Model:
     log_unknown: float = 0.0
     kept: dict[str, Any] = field(default_factory=dict)
     rows: OutOfFold | None = None
+    knows_prior: bool = False
 
 
 def from_dense_rows(design: Design, function: Callable[[NDArray[np.floating]], Vector]) -> Rows:

@@ -11,12 +11,14 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from propense._diagnostics.diagnosis import Diagnosis
 from propense.audit import Audit, draw, read
 from propense.cli._console import Console
 from propense.errors import DoubtfulFit
 from propense.estimators import JERM, BasePUClassifier, Naive, Oracle, PUClassifier
 from propense.labelling import simulate
-from propense.tables import list_rows, summarise_estimator
+from propense.tables import advise_audit, list_rows, summarise_estimator
+from propense.tables.model import prior_range
 
 __all__ = ["Demo", "Finding", "Score", "run_demo", "show_demo"]
 
@@ -33,7 +35,7 @@ class Score:
     hits: int
     alarms: int
     balanced_accuracy: float
-    prior: float
+    prior: str
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,12 @@ def run_demo(seed: int) -> Demo:
     def score(name: str, model: BasePUClassifier) -> Score:
         called = model.predict(X_test).astype(bool)
         accuracy = balanced_accuracy_score(y_test, called)
-        return Score(name, int((called & y_test).sum()), int((called & ~y_test).sum()), accuracy, model.prior_)
+        ends = prior_range(model)
+        share = f"{model.prior_:.3f}" if ends is None else f"{model.prior_:.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
+        return Score(name, int((called & y_test).sum()), int((called & ~y_test).sum()), accuracy, share)
 
-    review = list_rows(summarise_estimator(first, X, labelled), TOP)
+    summary = summarise_estimator(first, X, labelled)
+    review = list_rows(summary, TOP)
     # None if too little was learned.
     hidden = np.full(len(review.rows), np.nan) if review.hidden is None else review.hidden
     return Demo(
@@ -100,29 +105,23 @@ def run_demo(seed: int) -> Demo:
             score("PUClassifier", first),
             score("Oracle", oracle),
         ],
-        reason=explain(naive.prior_, first.diagnosis_.low, first.diagnosis_.high, float(y.mean())),
+        reason=explain(naive.prior_, first.diagnosis_, float(y.mean())),
         findings=[
             Finding(int(rows[i]), float(chance), bool(y[i])) for i, chance in zip(review.rows, hidden, strict=True)
         ],
         promise=str(review.promise),
-        checked=check(first, y, labelled, seed),
+        checked=f"{advise_audit(summary) or ''} {check(first, y, labelled, seed)}".strip(),
         notes=[doubt.message for doubt in first.doubts_],
     )
 
 
-def explain(naive: float, low: float, high: float, truth: float) -> str:
+def explain(naive: float, found: Diagnosis, truth: float) -> str:
     """Why the estimated shares of positives differ."""
-    if low <= truth <= high:
-        held = "The truth is within it."
-    else:
-        held = (
-            "The truth is not within it: malignant tumours that resemble no labelled tumour leave no trace in the "
-            "labels."
-        )
+    held = "within" if found.low <= truth <= found.high else "not within"
     return (
         "Why the shares differ: Naive counts every unlabelled row as benign, so its share is that of the labelled "
-        f"rows, {naive:.1%}. The labels do not show how many more there are. PUClassifier gives a range, {low:.0%} to "
-        f"{high:.0%}. {held}"
+        f"rows, {naive:.1%}. The labels do not show how many more there are. So PUClassifier gives a range. "
+        f"{' '.join(str(found).split())} The truth is {held} that range."
     )
 
 
@@ -132,9 +131,8 @@ def check(model: PUClassifier, y: NDArray[np.bool_], labelled: NDArray[np.bool_]
     drawn = draw(hidden, CHECKED, labelled=labelled, random_state=seed)
     share = read(Audit(drawn, y[drawn.rows].astype(float)), hidden, labelled=labelled).positives
     return (
-        f"If people check {CHECKED} unlabelled rows that propense draws (propense audit draw), the estimated share "
-        f"of positives is {share.estimate:.1%} (95% interval {share.low:.1%} to {share.high:.1%}), whatever the method "
-        "assumes."
+        f"With {CHECKED} of them checked (propense audit draw), the estimated share of positives is "
+        f"{share.estimate:.1%} (95% interval {share.low:.1%} to {share.high:.1%}), whatever the method assumes."
     )
 
 
@@ -152,7 +150,7 @@ def show_demo(demo: Demo) -> None:
         table.add_column(column, justify="right")
     table.add_column(f"share of positives (true: {demo.prior:.3f})", justify="right")
     for line in demo.scores:
-        shares = f"{line.balanced_accuracy:.3f}", f"{line.prior:.3f}"
+        shares = f"{line.balanced_accuracy:.3f}", line.prior
         table.add_row(line.method, str(line.hits), str(line.alarms), *shares)
     console.print(table)
     console.print(

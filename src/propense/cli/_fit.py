@@ -81,8 +81,8 @@ def fit(
         str | None,
         typer.Option(
             "--learners",
-            help="What learns the labels, for the method pu: auto (logistic regression and trees) or linear (fast, has "
-            "coefficients). Default: auto.",
+            help="What learns the labels, for the method pu: auto (logistic regression and trees) or linear (logistic "
+            "regression alone, fast). Default: auto.",
         ),
     ] = None,
     class_features: ClassFeatures = None,

@@ -71,14 +71,14 @@ def show_fit(
         say(str(listed.promise))
     # An audit reads a file, not a folder.
     if (advice := advise_audit(found)) is not None and not table.is_dir() and table != STANDARD:
-        command = advice.commands(str(table), "FILE" if model is None else str(model), decimal)[0]
-        say(f"{str(advice).rstrip('.')}: {command}{' (fit --model FILE saves the model)' if model is None else ''}")
+        saved = " (fit --model FILE saves the model)" if model is None else ""
+        say(advice.with_command(str(table), "FILE" if model is None else str(model), decimal) + saved)
 
 
 def _estimates(found: TableFit, quoted: Headline) -> Table:
     n, labelled = found.counts.rows, found.counts.labelled
     estimator, balanced = found.estimator, found.estimator.decision == "balanced"
-    table = Table(title="How many rows are positive?")
+    table = Table(title="How many rows may be positive?")
     table.add_column("")
     table.add_column("naive: unlabelled = negative", justify="right")
     table.add_column(type(estimator).__name__, justify="right")
@@ -88,11 +88,7 @@ def _estimates(found: TableFit, quoted: Headline) -> Table:
         "positive rows", f"{labelled:,} ({quoted.percent(labelled)})", counted or f"{quoted.positives} ({quoted.share})"
     )
     if not unknown and not quoted.certain:
-        table.add_row(
-            "  estimate" if quoted.at_end else "  middle estimate",
-            "",
-            f"{quoted.middle:,.0f} ({quoted.percent(quoted.middle)})",
-        )
+        table.add_row("  middle of that range", "", f"{quoted.middle:,.0f} ({quoted.percent(quoted.middle)})")
     table.add_row("positives that are labelled", "100%", unknown or quoted.frequency)
     table.add_row("positives without a label", "0", unknown or quoted.hidden)
     cuts = [quoted.percent(n * (model.prior_ if balanced else 0.5)) for model in (found.naive, estimator)]

@@ -99,7 +99,7 @@ def _unlabelled(label: Any) -> str:
 def _in_shares(numbers: dict[str, Any], loaded: bool) -> dict[str, str | None]:
     words = {"prior": "share of positives", "label_frequency": "positives labelled"}
     shown = {words[name]: _share(numbers[name]) for name in words if loaded}
-    return {"unlabelled": numbers.get("unlabelled"), **shown}
+    return {"unlabelled": numbers.get("unlabelled"), **shown, "ranges": numbers.get("range")}
 
 
 def _share(found: dict[str, Any] | None) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from propense._diagnostics.diagnosis import Diagnosis
 from propense.tables import (
     Headline,
     ReviewList,
@@ -18,7 +19,7 @@ from propense.tables import (
     suggest_columns,
 )
 from propense.tables.headline import SHARE_GIVEN
-from propense.tables.model import prior_range
+from propense.tables.model import prior_range, where_range_holds
 from propense.tables.promise import Promise, too_little_learned
 
 __all__ = ["fit_result", "model_numbers", "promise_result", "score_result"]
@@ -39,6 +40,8 @@ def fit_result(found: TableFit, table: str, listed: ReviewList | None) -> dict[s
         "unquoted": quoted.unquoted or None,
         **_estimates(quoted),
         "share_given": quoted.certain == SHARE_GIVEN,
+        "labelled_share": counts.labelled / counts.rows,
+        "diagnosis": _diagnosis(estimator),
         "predicted_positive": counts.positive,
         "naive_predicted_positive": counts.naive_positive,
         "columns": [{"name": each.name, "kind": each.kind} for each in found.schema.columns],
@@ -70,7 +73,12 @@ def fit_result(found: TableFit, table: str, listed: ReviewList | None) -> dict[s
         "list": None if listed is None else {"rows": len(listed.rows), "promise": promise_result(listed.promise)},
         "audit_advice": None
         if advice is None
-        else {"low": advice.low, "high": advice.high, "size": advice.size, "half_width": advice.half_width},
+        else {
+            **{end: _estimates(quoted)["share"][end] for end in ("low", "high")},
+            "size": advice.size,
+            "half_width": advice.widths[advice.size] / 2,
+            "widths": advice.widths,
+        },
     }
 
 
@@ -113,16 +121,23 @@ def promise_result(promise: Promise) -> dict[str, Any]:
 def model_numbers(estimator: Any) -> dict[str, Any]:
     """The share of positives and the label frequency of a fitted estimator, with their ranges; None if left open."""
     if too_little_learned(estimator):
-        return {"prior": None, "label_frequency": None}
+        return {"prior": None, "label_frequency": None, "range": None}
     prior, frequency = float(estimator.prior_), float(estimator.label_frequency_)
     ends, labelled = prior_range(estimator), prior * frequency
     if ends is None:
-        return {"prior": _range(prior, None, None), "label_frequency": _range(frequency, None, None)}
+        return {"prior": _range(prior, None, None), "label_frequency": _range(frequency, None, None), "range": None}
     low, high = (max(each, labelled) for each in ends)
     return {
         "prior": _range(prior, low, high),
         "label_frequency": _range(frequency, labelled / high, min(labelled / low, 1.0) if low > 0 else 1.0),
+        "range": where_range_holds(estimator),
     }
+
+
+def _diagnosis(estimator: Any) -> dict[str, Any] | None:
+    """What was known of the labelling, and the worlds that the range is from; None if the method asks none."""
+    found, names = getattr(estimator, "diagnosis_", None), ("labelling", "low", "middle", "high", "worlds", "strange")
+    return {name: getattr(found, name) for name in names} if isinstance(found, Diagnosis) else None
 
 
 def _estimates(quoted: Headline) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from propense.cli._methods import find_method
 from propense.cli._options import FILES, Decimal, Defuse, Encoding, Format, Method, ModelFile, Sheet, Table, load_model
 from propense.cli._outputs import keep_apart
 from propense.cli._printing import say
-from propense.cli._streams import open_table, said_of, standard_output
+from propense.cli._streams import STANDARD, open_table, said_of, standard_output
 
 __all__ = ["score"]
 
@@ -52,11 +52,22 @@ def score(
         say(f"{done.rows:,} rows: {done.labelled:,} labelled ({fitted.label}).", *remarks)
         if top is None:
             say(done.promise.about(f"the {done.rows - done.labelled:,} unlabelled rows"))
+            say(*_checks(fitted, done, table, model, decimal))
         elif done.listed:
             say(str(done.promise))
         else:
             say("No row is left to review: every row has a label or a verdict. The list is empty.")
         say(f"Wrote {'standard output' if str(out) == '-' else out} ({done.rows / done.seconds:,.0f} rows per second).")
+
+
+def _checks(fitted: Any, done: Any, table: Path, model: Path, decimal: str | None) -> list[str]:
+    """What checked rows would say of this table, and the command that draws them."""
+    from propense.tables.audit_advice import AuditAdvice, widths_after
+
+    if done.promise.unpromised or hasattr(fitted.estimator, "audit_") or table.is_dir() or table == STANDARD:
+        return []
+    advice = AuditAdvice(widths_after(done.rows, done.labelled, (done.labelled + done.promise.expected) / done.rows))
+    return [advice.with_command(str(table), str(model), decimal)] if advice.widths else []
 
 
 def _score(fitted: Any, source: Any, out: Path, **options: Any) -> Any:

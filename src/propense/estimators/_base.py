@@ -32,7 +32,7 @@ from propense._representation import documentation_of
 from propense._risks import PairRisk
 from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
 from propense._steps.known_prior import ShiftedPredictor, meet_prior, read_known_prior
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, OutOfFold, ProductPredictor
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, OutOfFold
 from propense._steps.watch import Watch
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
 from propense.estimators._description import Description
@@ -299,6 +299,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         named = columns is not None or sample.class_columns is not None or sample.negative is not None
         # If every class is known, there is nothing to doubt about the labels.
         asked = OF_CLASSES if sample.is_complete else self._asked()
+        # An intercept and a slope of y and of e along the scores of rows that the learners have not seen, and slopes of
+        # both over the columns that are named for e, which have seen all rows.
+        along = None if model.rows is None else 4 + 2 * (0 if columns is None else len(columns))
         # Refits to resampled rows are not asked: that takes two regressions.
         about_names = named_statistics(sample) if "weak_columns" in asked and self._begin is None else {}
         statistics = compute_fit_statistics(
@@ -307,15 +310,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
             b,
             method=type(self).__name__,
             features=features,
-            propensity_features=(every if columns is None else len(columns)) * ("collinear" in asked),
+            propensity_features=every * ("collinear" in asked) if columns is None else len(columns),
             prior=self.prior_,
             frequency=self.label_frequency_,
             distinguishable=named or flexible != isinstance(model.propensity, ClassifierPredictor),
             flexible=flexible,
             **about_names,
-            # An intercept and a slope of y and of e along the scores. Along columns that are named, y and e are fitted
-            # to all rows.
-            fitted_along=4 if model.rows is not None and not named else None,
+            fitted_along=along,
             marked="positive" if self._read_labels is not read_labels else "labelled",
         )
         return (*model.doubts, *ask(statistics, asked))
@@ -526,7 +527,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         """A copy of the coefficients of a linear predictor."""
         check_is_fitted(self)
         predictor = getattr(self, which)
-        if not isinstance(predictor, LogisticPredictor | ProductPredictor):
+        if not isinstance(predictor, LogisticPredictor):
             raise AttributeError(
                 f"The {which[1:]} of this {type(self).__name__} is not linear, so it has no coefficients."
             )

@@ -14,6 +14,6 @@ def lists_by_class(estimator: BasePUClassifier) -> bool:
     1. In all other methods, and where e has columns of its own, y does not say which positives are likely to be
     unlabelled. `Naive` has no h.
     """
-    along = isinstance(estimator, PUClassifier) and not estimator._is_linear()
+    along = isinstance(estimator, PUClassifier)
     named = getattr(estimator, "propensity_features", None)
     return isinstance(estimator, Naive) or (along and (named is None or not len(named)))

@@ -280,7 +280,7 @@ def _prior_of_rows(estimator: BasePUClassifier, sample: Sample) -> float:
     """The estimated P(Y=1) as fit computed it: from rows that were scored out of fold, if they were."""
     out_of_fold = getattr(estimator, "oof_hidden_", None)
     if out_of_fold is None:
-        if isinstance(estimator, PUClassifier) and not estimator._is_linear():
+        if isinstance(estimator, PUClassifier):
             raise InvalidOption(
                 "This PUClassifier was loaded from a file, which holds no out-of-fold scores of its rows. Fit it again "
                 "first."

@@ -19,12 +19,12 @@ from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
 from propense._steps.known_prior import ShiftedPredictor, by_row
 from propense._steps.label_scores import LabelScore, Member
 from propense._steps.named_pair import NamedPredictor
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor, RootPredictor
-from propense._steps.readings import ScorePredictor
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, RootPredictor
 from propense._steps.small_trees import TreePredictor
 from propense._steps.source_looks import AnyLabelPredictor
 from propense.errors import InvalidOption
 from propense.inference._forests import tree_part
+from propense.worlds.predictors import CurvePredictor, LinePredictor
 
 __all__ = ["Explained", "by_column", "part_of"]
 
@@ -120,15 +120,6 @@ def _of_logistic(predictor: LogisticPredictor, rows: Explained) -> Part:
 
 
 @part_of.register
-def _of_product(predictor: ProductPredictor, rows: Explained) -> Part:
-    def log_odds(one: Vector, other: Vector) -> Vector:
-        return np.asarray(log_odds_of_log(-predictor.power * softplus(-one) - predictor.other_power * softplus(-other)))
-
-    other = _linear(predictor.other, rows) if predictor.other_power else rows.constant(0.0)
-    return carry(log_odds, _linear(predictor.coef, rows), other)
-
-
-@part_of.register
 def _of_root(predictor: RootPredictor, rows: Explained) -> Part:
     def log_odds(one: Vector) -> Vector:
         return np.asarray(log_odds_of_log(0.5 * (predictor.log_factor - softplus(-one))))
@@ -153,16 +144,19 @@ def _of_named(predictor: NamedPredictor, rows: Explained) -> Part:
 
 
 @part_of.register
-def _of_score(predictor: ScorePredictor, rows: Explained) -> Part:
-    score, split = _score_part(predictor.score, rows), predictor.split
-    if not predictor.of_class:
-        return carry(split.propensity, score)
-    along = carry(split.posterior, score)
+def _of_curve(predictor: CurvePredictor, rows: Explained) -> Part:
+    curves = predictor.curves
+    return carry(curves.posterior if predictor.of_class else curves.propensity, _score_part(predictor.score, rows))
+
+
+@part_of.register
+def _of_line(predictor: LinePredictor, rows: Explained) -> Part:
+    along = add_parts([_score_part(predictor.score, rows)], [predictor.slope], predictor.level)
     return along if predictor.own is None else add_parts([along, part_of(predictor.own, rows)], [1.0, 1.0])
 
 
 def _score_part(score: LabelScore, rows: Explained) -> Part:
-    """The label score: a weighted sum over its members, and over the models of each."""
+    """The label score: a mean over its members, and over the models of each."""
     if id(score) in rows.scores:
         return rows.scores[id(score)]
     plain = rows.over(score.columns)
@@ -175,7 +169,8 @@ def _score_part(score: LabelScore, rows: Explained) -> Part:
         )
         for member in score.members
     ]
-    rows.scores[id(score)] = add_parts(parts, score.weights, score.constant)
+    even = np.full(len(parts), 1.0 / (len(parts) * score.spread))
+    rows.scores[id(score)] = add_parts(parts, even, -score.mean / score.spread)
     return rows.scores[id(score)]
 
 

@@ -17,10 +17,10 @@ from propense._maths.arrays import Index, Matrix, Vector, library_of, to_host
 from propense._maths.logistic import sigmoid
 from propense._steps.corrected import CorrectedPredictor
 from propense._steps.known_prior import ShiftedPredictor
-from propense._steps.readings import ScorePredictor
 from propense.errors import InvalidInput
 from propense.estimators._base import BasePUClassifier
 from propense.inference._parts import Explained, by_column, part_of
+from propense.worlds.predictors import CurvePredictor
 
 __all__ = ["Reasons", "reasons", "reasons_of"]
 
@@ -205,10 +205,9 @@ def _read_rows(rows: Any, count: int) -> Index:
 
 def _one_score(estimator: BasePUClassifier) -> bool:
     y: Any = estimator._posterior
-    e: Any = estimator._propensity
     while isinstance(y, CorrectedPredictor | ShiftedPredictor):
-        y, e = y.posterior, y.propensity
-    return isinstance(y, ScorePredictor) and isinstance(e, ScorePredictor)
+        y = y.posterior
+    return isinstance(y, CurvePredictor)
 
 
 def _describe(what: str, columns: tuple[str, ...], shares: Vector, base: float) -> str:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from propense._steps.corrected import Audited
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
-from propense.model_files import foreign, legacy
+from propense.model_files import foreign
 from propense.model_files.checks import is_count
 from propense.model_files.container import check_memory
 from propense.model_files.known_priors import build_prior
@@ -28,7 +28,7 @@ from propense.tables import TableModel
 
 __all__ = ["build_model", "describe_model", "summarise"]
 
-_KEYS = {"class", "parameters", "output", "requests", "fitted"}
+_KEYS = {"class", "parameters", "requests", "fitted"}
 _PIPELINE_KEYS = {"class", "skops", "steps", "n_features_in_", "feature_names_in_", "estimator"}
 # A step that does nothing.
 _NOTHING = (None, "passthrough")
@@ -75,20 +75,14 @@ def summarise(description: Any) -> dict[str, Any]:
     """What a description says about the model's method and features; nothing is built."""
     if is_table(description):
         return _summarise_table(description)
-    first = last = description
+    last = description
     steps: list[str] = []
     try:
         if "skops" in description:
             steps, last = description["steps"], description["estimator"]
             count, names = description["n_features_in_"], description["feature_names_in_"]
         else:
-            while last["class"] == "Pipeline":
-                entries = last["parameters"]["steps"]
-                steps += [f"{name}: {each['class'] if isinstance(each, dict) else each}" for name, each in entries]
-                last = entries[-1][1]
-            while first["class"] == "Pipeline":
-                first = next(each for _, each in first["parameters"]["steps"] if isinstance(each, dict))
-            count, names = first["fitted"]["n_features_in_"], first["fitted"].get("feature_names_in_")
+            count, names = last["fitted"]["n_features_in_"], last["fitted"].get("feature_names_in_")
         doubts = [str(message) for _, message in last["fitted"].get("doubts_", ())]
         shown = {name: _shown(each) for name, each in last["parameters"].items()}
         if "prior" in shown:
@@ -97,8 +91,6 @@ def summarise(description: Any) -> dict[str, Any]:
         names = None if names is None else [str(name) for name in names]
     except (KeyError, TypeError, IndexError, StopIteration, ValueError, AttributeError):
         raise ModelFileError("it does not hold a model") from None
-    if last["class"] in legacy.CLASSES:
-        raise ModelFileError("it holds a model that does not end in an estimator of propense")
     if not (count is None or is_count(count, 0)) or not (names is None or len(names) == count):
         raise ModelFileError("it holds a model without features")
     facts = {"method": last["class"], "parameters": shown, "steps": steps, "doubts": doubts}
@@ -209,34 +201,27 @@ def _requests_of(thing: Any) -> dict[str, dict[str, Any]]:
     return out
 
 
-def _build(description: Any, *, fitted: bool = True) -> Any:
-    """The estimator that a description is of, or the part of a pipeline in an earlier file."""
+def _build(description: Any) -> Any:
+    """The estimator that a description is of."""
     if not isinstance(description, dict) or not description.keys() <= _KEYS:
         raise ModelFileError("it holds something that is not part of a model")
     name, parameters = description.get("class"), description.get("parameters")
-    methods = method_classes()
-    made = {**methods, **legacy.CLASSES}.get(name) if isinstance(name, str) else None
+    made = method_classes().get(name) if isinstance(name, str) else None
     if made is None or not isinstance(parameters, dict):
         # Nothing is imported by a name that a file gives.
         own = ". If it is a class of your own, import its module first (propense score --method)"
         hint = own if "." in str(name) else ""
         raise ModelFileError(f"it holds a {str(name)[:80]!r}, which this version of propense does not know{hint}")
-    if ("fitted" in description) is not fitted:
-        raise ModelFileError(f"it holds a {name} that is {'not ' if fitted else ''}fitted")
+    if "fitted" not in description:
+        raise ModelFileError(f"it holds a {name} that is not fitted")
     unknown = parameters.keys() - signature(made).parameters.keys()
     if unknown:
         raise ModelFileError(f"{name} has no parameter {min(unknown)[:40]!r} in this version")
     # How many processes to start is not for a file to say.
     parameters = {argument: None if argument == "n_jobs" else value for argument, value in parameters.items()}
-    if name in methods:
-        thing = make_method(made, parameters)
-        restore_method(thing, description["fitted"])
-    else:
-        thing = legacy.construct(made, parameters, _build, fitted=fitted)
-        if fitted:
-            legacy.restore(thing, description["fitted"], _build)
+    thing = make_method(made, parameters)
+    restore_method(thing, description["fitted"])
     _set_requests(thing, description.get("requests", {}))
-    legacy.set_output(thing, description.get("output"))
     return thing
 
 

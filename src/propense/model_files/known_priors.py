@@ -12,7 +12,7 @@ from propense.errors import ModelFileError
 from propense.estimators._description import Check, is_array
 from propense.model_files.checks import is_real
 
-__all__ = ["SHIFTS", "build_prior", "build_shifts", "describe_prior", "describe_shifts"]
+__all__ = ["build_prior", "build_shifts", "describe_prior", "describe_shifts"]
 
 
 def _is_shift(value: Any, p: int) -> bool:
@@ -20,8 +20,9 @@ def _is_shift(value: Any, p: int) -> bool:
     return is_real(value, p) or (isinstance(value, tuple) and all(is_real(each, p) for each in value))
 
 
-# The facts of predictors that were moved: how far, in use and in each reading, and the groups, if there are any.
-SHIFTS: dict[str, Check] = {
+# The facts of predictors that were moved: how far, in use and at both ends of the range, and the groups, if there are
+# any.
+_SHIFTS: dict[str, Check] = {
     "shift": _is_shift,
     "moves": lambda value, p: isinstance(value, tuple) and all(_is_shift(each, p) for each in value),
     "groups": lambda value, p: isinstance(value, dict),
@@ -55,17 +56,18 @@ def describe_shifts(moved: ShiftedPredictor) -> dict[str, Any]:
     return facts
 
 
-def build_shifts(
-    facts: dict[str, Any], p: int, readings: int, what: str
-) -> tuple[Shift, tuple[Shift, ...], PriorGroups | None]:
-    """How far y is moved, in use and in each of so many readings, of p features."""
+def build_shifts(facts: Any, p: int, ends: int, what: str) -> tuple[Shift, tuple[Shift, ...], PriorGroups | None]:
+    """How far y is moved, in use and in each of so many pairs of y and e, of p features."""
+    known = isinstance(facts, dict) and "shift" in facts and facts.keys() <= _SHIFTS.keys()
+    if not known or not all(_SHIFTS[name](value, p) for name, value in facts.items()):
+        raise ModelFileError(f"{what} does not say how far y was moved to a share of positives")
     groups = _build_groups(facts["groups"], p, what) if "groups" in facts else None
     given, count = (facts["shift"], *facts.get("moves", ())), None if groups is None else len(groups.values)
     if any((len(each) if isinstance(each, tuple) else None) != count for each in given):
         raise ModelFileError(f"{what} does not say how far each group was moved to its known prior")
     shift, *moves = (float(each) if count is None else tuple(map(float, each)) for each in given)
-    if len(moves) != readings or (moves and moves[-1] != shift):
-        raise ModelFileError(f"{what} does not say how far each reading was moved to the known prior")
+    if len(moves) != ends or (moves and moves[-1] != shift):
+        raise ModelFileError(f"{what} does not say how far the ends of its range were moved")
     return shift, tuple(moves), groups
 
 

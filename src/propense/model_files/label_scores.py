@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 from propense._designs import Predictor, as_design
 from propense._steps.label_scores import LabelScore, Member
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor
-from propense._steps.readings import Bells, Split
 from propense._steps.small_trees import MOST_QUESTIONS, TreePredictor
 from propense.errors import ModelFileError
 from propense.estimators._description import is_array
 from propense.model_files.checks import LARGEST
 from propense.model_files.foreign import dump_together, load_together
 from propense.model_files.preparations import build_preparation, describe_preparation
+from propense.worlds.answer import BLOCKS
+from propense.worlds.curves import Bent, Curves, LabelCurve
 
-__all__ = ["build_score", "build_split", "describe_score", "describe_split"]
+__all__ = ["build_curves", "build_score", "describe_curves", "describe_score"]
 
-# The numbers of a split are of a score with mean 0 and spread 1; squares and ratios of these still are numbers.
-_FAR, _NARROW = 1e100, 1e-100
+# Numbers beyond this have squares that are none.
+_FAR = 1e100
 # What a learner is made of: one of these.
 _MODELS = {"coefs", "classifiers", "trees"}
 
@@ -54,7 +55,7 @@ def build_score(facts: Any, p: int, levels: NDArray[np.int64] | None, what: str)
     """The label score of p columns with so many levels, 0 for numbers; None means that all are numbers."""
     if not isinstance(facts, dict) or facts.keys() != LabelScore.__dataclass_fields__.keys():
         raise ModelFileError(f"the label score of {what} is not complete")
-    columns, weights, constant = facts["columns"], facts["weights"], facts["constant"]
+    columns, mean, spread = facts["columns"], facts["mean"], facts["spread"]
     if columns is not None:
         if not is_array("iu", None)(columns, 0) or not all(0 <= place < p for place in columns):
             raise ModelFileError(f"the label score of {what} uses columns that are not there")
@@ -69,11 +70,9 @@ def build_score(facts: Any, p: int, levels: NDArray[np.int64] | None, what: str)
     built = tuple(_build_member(each, p, width, what) for each in members)
     if preparation is not None:
         _try(built, p, width, what)
-    if not is_array("f", len(built))(weights, 0) or not ((weights >= 0) & (weights <= _FAR)).all():
-        raise ModelFileError(f"the label score of {what} does not have a weight ≥ 0 for each learner")
-    if not _is_number(constant):
-        raise ModelFileError(f"the label score of {what} has no valid constant")
-    return LabelScore(built, weights, constant, preparation, columns)
+    if not _is_number(mean) or type(spread) is not float or not spread > 0.0:
+        raise ModelFileError(f"the label score of {what} has no valid mean, or no spread above 0")
+    return LabelScore(built, mean, spread, preparation, columns)
 
 
 def _build_member(facts: Any, plain_width: int, prepared_width: int, what: str) -> Member:
@@ -147,34 +146,32 @@ def _fits(classifier: Any, width: int) -> bool:
     return hasattr(classifier, "predict_proba") and np.array_equal(classes, [0, 1]) and count == width
 
 
-def describe_split(split: Split) -> dict[str, Any]:
-    """How a score is split into y and e, in plain values."""
-    return asdict(split)
+def describe_curves(curves: Curves) -> dict[str, Any]:
+    """The curves of y and e along a score, in plain values."""
+    return asdict(curves)
 
 
-def build_split(facts: Any, what: str) -> Split:
-    """The split of its numbers."""
-    if not isinstance(facts, dict) or facts.keys() != Split.__dataclass_fields__.keys():
-        raise ModelFileError(f"the split of y and e of {what} is not complete")
-    height, share, bells = facts["height"], facts["share"], facts["bells"]
-    if not all(_is_number(facts[name]) for name in ("level", "slope")):
-        raise ModelFileError(f"the split of y and e of {what} has no valid level or slope")
-    if type(height) is not float or not _NARROW <= height <= 1:
-        raise ModelFileError(f"the split of y and e of {what} has a height that is not above 0 and at most 1")
-    if not (share is None or (type(share) is float and 0 <= share < 1)) or (share is None and bells is None):
-        raise ModelFileError(f"the split of y and e of {what} has a share that is not from 0 to 1")
-    return Split(**{**facts, "bells": None if bells is None else _build_bells(bells, what)})
+def build_curves(facts: Any, what: str) -> Curves:
+    """The curves of their numbers."""
+    made: dict[str, Any] = {"label": LabelCurve, "hidden": Bent, "low": Bent, "high": Bent}
+    if not isinstance(facts, dict) or facts.keys() != made.keys():
+        raise ModelFileError(f"the curves of y and e of {what} are not complete")
+    for name, kind in made.items():
+        numbers = facts[name]
+        if not isinstance(numbers, dict) or numbers.keys() != kind.__dataclass_fields__.keys():
+            raise ModelFileError(f"the curves of y and e of {what} are not complete")
+        if not all(map(_is_number, numbers.values())) if kind is LabelCurve else not _is_bent(numbers):
+            raise ModelFileError(f"the curves of y and e of {what} have values that are not finite numbers")
+    if not 0.0 < facts["label"]["height"] <= 1.0:
+        raise ModelFileError(f"the curves of y and e of {what} have a height that is not above 0 and at most 1")
+    return Curves(**{name: kind(**facts[name]) for name, kind in made.items()})
 
 
-def _build_bells(facts: Any, what: str) -> Bells:
-    """The bells of their numbers."""
-    if not isinstance(facts, dict) or facts.keys() != Bells.__dataclass_fields__.keys():
-        raise ModelFileError(f"the bells of {what} are not complete")
-    prior, centres, widths = facts["prior"], facts["centres"], facts["widths"]
-    pairs = all(isinstance(pair, tuple) and len(pair) == 2 and all(map(_is_number, pair)) for pair in (centres, widths))
-    if type(prior) is not float or not 0 < prior < 1 or not pairs or not min(widths) >= _NARROW:
-        raise ModelFileError(f"the bells of {what} do not have a prior between 0 and 1, two centres and two widths > 0")
-    return Bells(prior, centres, widths)
+def _is_bent(numbers: dict[str, Any]) -> bool:
+    knots, changes = numbers["knots"], numbers["changes"]
+    if not (isinstance(knots, tuple) and isinstance(changes, tuple) and len(knots) == len(changes) <= len(BLOCKS)):
+        return False
+    return all(map(_is_number, (numbers["level"], numbers["slope"], *knots, *changes)))
 
 
 def _is_number(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """The fitted values of a method as plain values, and a method restored from them."""
 
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from propense._inputs.columns import level_counts
 from propense._inputs.options import check_options
 from propense._steps.corrected import Audited, correct_pair
 from propense.errors import ModelFileError
-from propense.estimators import BasePUClassifier, PUClassifier, known_methods
+from propense.estimators import BasePUClassifier, known_methods
 from propense.estimators._description import Check, is_array
 from propense.estimators._methods import class_path, is_ours
 from propense.model_files.checks import (
@@ -115,9 +115,6 @@ def _describe_inner(value: Any, where: str) -> Any:
 
 def make_method(made: type[BasePUClassifier], parameters: dict[str, Any]) -> BasePUClassifier:
     """An estimator with these arguments, the classifiers among them built."""
-    if made is PUClassifier:
-        # y and e were linear before it had learners.
-        parameters = {"learners": "linear", **parameters}
     inner = {name: _build_inner(parameters[name]) for name in _INNER if name in parameters}
     if "prior" in parameters:
         inner["prior"] = build_prior(parameters["prior"])
@@ -172,22 +169,17 @@ def _is_audit(value: Any, p: int) -> bool:
 def restore_method(model: BasePUClassifier, facts: Any) -> None:
     """Check the fitted values in a file, and set them."""
     what = type(model).__name__
-    if is_ours(type(model)) and getattr(model, "solver", None) == "lbfgs":
-        # A solver of earlier versions, with the same answers.
-        model.set_params(solver="newton")
     check_options(model, model._options)
     for name in _COLUMNS:
         columns = getattr(model, name, None)
         if not (columns is None or is_columns(columns, 0) or (model._takes_sources and are_lists(columns))):
             raise ModelFileError(f"{name} of {what} is not a list of columns")
-    expected = {**_expected(type(model)), **dict.fromkeys(PREDICTORS, _is_table)}
-    # Files of the first version have no doubts, and only fits to mixed columns have kinds.
-    # Those of earlier versions have no mean row.
-    optional = {"doubts_": _are_doubts, "columns": are_kinds, "preparation": _is_table, "audit_": _is_audit, **OPTIONAL}
+    expected = {**_expected(type(model)), "doubts_": _are_doubts, **dict.fromkeys(PREDICTORS, _is_table)}
+    # Only fits to mixed columns have kinds, and only methods whose slopes are explained a mean row.
+    optional = {"columns": are_kinds, "preparation": _is_table, "audit_": _is_audit, **OPTIONAL}
     optional["mean"] = is_array("f", None)
-    facts = _with_defaults(model, facts)
     p = check_facts(facts, expected, optional, what)
-    model.doubts_ = tuple(Doubt(*pair) for pair in facts.get("doubts_", ()))
+    model.doubts_ = tuple(Doubt(*pair) for pair in facts["doubts_"])
     if "columns" in facts:
         model._columns = build_columns(facts["columns"])
     levels = None if model._columns is None else level_counts(model._columns)
@@ -213,23 +205,6 @@ def _check_mean(mean: Any, p: int, levels: Any, what: str) -> Any:
     if len(mean) != width or not np.isfinite(mean).all():
         raise ModelFileError(f"{what} does not have a mean row of {width} finite numbers")
     return mean.astype(np.float64)
-
-
-def _with_defaults(model: BasePUClassifier, facts: Any) -> Any:
-    """The facts with what earlier versions did not keep, where what is kept has a default for it."""
-    if not isinstance(facts, dict):
-        return facts
-    kept = {name: made for name, made in model.description.keeps.items() if is_dataclass(made)}
-    return {
-        name: {**_defaults(kept[name]), **value} if name in kept and isinstance(value, dict) else value
-        for name, value in facts.items()
-    }
-
-
-def _defaults(made: Any) -> dict[str, Any]:
-    """The fields of a dataclass that have a default, each with it."""
-    plain = {each.name: each.default for each in fields(made) if each.default is not MISSING}
-    return plain | {each.name: each.default_factory() for each in fields(made) if each.default_factory is not MISSING}
 
 
 def _is_table(value: Any, p: int) -> bool:

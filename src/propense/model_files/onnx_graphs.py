@@ -13,13 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from propense._designs import Predictor
 from propense._inputs.columns import NAMED_KINDS
 from propense._inputs.preparation import Preparation
-from propense._maths.arrays import Vector
+from propense._maths.arrays import Index, Vector
 from propense._maths.logistic import LARGEST_LOG_ODDS
 from propense._steps.corrected import CorrectedPredictor
 from propense._steps.known_prior import ShiftedPredictor
-from propense._steps.predictors import LogisticPredictor, ProductPredictor, RootPredictor
+from propense._steps.label_scores import LabelScore
+from propense._steps.named_pair import NamedPredictor
+from propense._steps.predictors import LogisticPredictor, RootPredictor
 from propense.errors import InvalidOption, MissingExtra
 from propense.estimators._base import BasePUClassifier
+from propense.worlds.curves import Curves
+from propense.worlds.predictors import CurvePredictor, LinePredictor
 
 __all__ = ["to_onnx"]
 
@@ -134,7 +138,11 @@ def _is_linear(predictor: Predictor) -> bool:
         return _is_linear(predictor.posterior) and _is_linear(predictor.propensity)
     if isinstance(predictor, ShiftedPredictor):
         return predictor.groups is None and _is_linear(predictor.posterior) and _is_linear(predictor.propensity)
-    return isinstance(predictor, LogisticPredictor | ProductPredictor | RootPredictor)
+    if isinstance(predictor, CurvePredictor | LinePredictor):
+        return all(
+            isinstance(each, LogisticPredictor) for member in predictor.score.members for each in member.predictors
+        )
+    return isinstance(predictor, LogisticPredictor | RootPredictor | NamedPredictor)
 
 
 def _parse(scope: Any, model: BasePUClassifier, inputs: Any, custom_parsers: Any = None) -> Any:
@@ -266,19 +274,48 @@ class _Graph:
             label = self("Sub", self.log_chance(a), self.softplus(self("Neg", b)))
             moved = self("Max", self("Add", a, posterior.shift), self.log_odds_of_log(label))
             return moved, self.log_odds_of_log(self("Add", label, self.softplus(self("Neg", moved))))
+        if isinstance(posterior, CurvePredictor):
+            return self._along(self.score(posterior.score, features), posterior.curves)
         return self._log_odds(posterior, features), self._log_odds(propensity, features)
 
     def _log_odds(self, predictor: Any, features: str) -> str:
+        if isinstance(predictor, LinePredictor):
+            a = self.line(self.score(predictor.score, features), predictor.level, predictor.slope)
+            return a if predictor.own is None else self("Add", a, self._log_odds(predictor.own, features))
+        if isinstance(predictor, NamedPredictor):
+            return self.matvec(self.chosen(features, predictor.columns, predictor.preparation), predictor.coef)
+        product = self.matvec(features, predictor.coef)
         if isinstance(predictor, LogisticPredictor):
-            return self.matvec(features, predictor.coef)
-        chance = self.log_chance(self.matvec(features, predictor.coef))
-        if isinstance(predictor, RootPredictor):
-            return self.log_odds_of_log(self("Mul", self("Add", chance, predictor.log_factor), 0.5))
-        chance = self("Mul", chance, predictor.power)
-        if predictor.other_power:
-            other = self.log_chance(self.matvec(features, predictor.other))
-            chance = self("Add", chance, self("Mul", other, predictor.other_power))
-        return self.log_odds_of_log(chance)
+            return product
+        return self.log_odds_of_log(self("Mul", self("Add", self.log_chance(product), predictor.log_factor), 0.5))
+
+    def chosen(self, features: str, columns: Index | None, preparation: Preparation | None) -> str:
+        """Some columns, prepared."""
+        if columns is not None:
+            features = self("Gather", features, columns.astype(np.int64), axis=1)
+        return features if preparation is None else self.prepare(features, preparation)
+
+    def score(self, score: LabelScore, features: str) -> str:
+        """A label score of linear models, whose mean is one."""
+        models: list[Any] = [member.predictors for member in score.members]
+        coef = np.mean([np.mean([each.coef for each in some], axis=0) for some in models], axis=0)
+        coef[0] -= score.mean
+        return self.matvec(self.chosen(features, score.columns, score.preparation), coef / score.spread)
+
+    def line(self, t: str, level: float, slope: float) -> str:
+        """level + slope·t."""
+        return self("Add", self("Mul", t, slope), level)
+
+    def _along(self, t: str, curves: Curves) -> tuple[str, str]:
+        """The log-odds of y and e along a score, as `Curves.pair` has them."""
+        label, bent = curves.label, curves.hidden
+        chance = self("Add", self.log_chance(self.line(t, label.level, label.slope)), math.log(label.height))
+        hidden = self.line(t, bent.level, bent.slope)
+        for knot, change in zip(bent.knots, bent.changes, strict=True):
+            hidden = self("Add", hidden, self("Mul", self("Max", self("Sub", t, knot), 0.0), change))
+        neither = self("Add", self.softplus(self.log_odds_of_log(chance)), self.softplus(hidden))
+        a = self("Neg", self.log_odds_of_log(self("Neg", neither)))
+        return a, self.log_odds_of_log(self("Add", chance, self.softplus(self("Neg", a))))
 
     def _correct(self, a: str, b: str, predictor: CorrectedPredictor) -> tuple[str, str]:
         """`propense._steps.corrected.correct_rows`, without the interval."""

@@ -1,6 +1,7 @@
 """The predictors y and e as plain values, and back."""
 
 import math
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,18 @@ from numpy.typing import NDArray
 from propense._designs import Predictor
 from propense._steps.corrected import CorrectedPredictor
 from propense._steps.known_prior import ShiftedPredictor
+from propense._steps.label_scores import LabelScore
 from propense._steps.named_pair import NamedPredictor
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, ProductPredictor, RootPredictor
-from propense._steps.readings import ScorePredictor
+from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, RootPredictor
 from propense._steps.source_looks import AnyLabelPredictor
 from propense.errors import ModelFileError
 from propense.estimators._description import Check, is_array
 from propense.model_files.checks import LARGEST
 from propense.model_files.foreign import build_inner, describe_inner
-from propense.model_files.known_priors import SHIFTS, build_shifts, describe_shifts
-from propense.model_files.label_scores import build_score, build_split, describe_score, describe_split
+from propense.model_files.known_priors import build_shifts, describe_shifts
+from propense.model_files.label_scores import build_curves, build_score, describe_curves, describe_score
 from propense.model_files.preparations import build_preparation, describe_preparation
+from propense.worlds.predictors import CurvePredictor, LinePredictor
 
 __all__ = ["OPTIONAL", "PREDICTORS", "build_predictors", "describe_predictors"]
 
@@ -27,42 +29,44 @@ __all__ = ["OPTIONAL", "PREDICTORS", "build_predictors", "describe_predictors"]
 PREDICTORS = ("posterior", "propensity")
 OPTIONAL: dict[str, Check] = {
     "score": lambda value, p: isinstance(value, dict),
-    "split": lambda value, p: isinstance(value, dict),
+    "curves": lambda value, p: isinstance(value, dict),
     "own": lambda value, p: isinstance(value, dict),
-    **SHIFTS,
+    "shifts": lambda value, p: isinstance(value, list),
 }
-# What stands for a predictor that follows the label score.
+# What stands for a predictor that follows the label score along a curve.
 _SCORED = {"of": "score"}
-# The other predictors that a file may hold.
-_KINDS = (LogisticPredictor, ProductPredictor, RootPredictor)
 
 
 def describe_predictors(posterior: Predictor, propensity: Predictor, where: str) -> dict[str, Any]:
     """Two predictors; what they share is described once."""
     facts: dict[str, Any] = {}
-    both = posterior, propensity
     if isinstance(posterior, CorrectedPredictor):
         # The audit is described with the method.
         return describe_predictors(posterior.posterior, posterior.propensity, where)
-    if isinstance(posterior, ShiftedPredictor):
-        facts |= describe_shifts(posterior)
-        both = posterior.posterior, posterior.propensity
+    while isinstance(moved := posterior, ShiftedPredictor):
+        # The last one first.
+        facts.setdefault("shifts", []).append(describe_shifts(moved))
+        posterior, propensity = moved.posterior, moved.propensity
+    both = posterior, propensity
     pair = dict(zip(PREDICTORS, both, strict=True))
-    scored = [each for each in pair.values() if isinstance(each, ScorePredictor)]
-    if scored:
-        if any(each.score is not scored[0].score or each.split is not scored[0].split for each in scored):
+    y, e = both
+    if isinstance(y, CurvePredictor | LinePredictor):
+        facts["score"] = describe_score(y.score, where)
+    if isinstance(y, CurvePredictor):
+        if not isinstance(e, CurvePredictor) or e.score is not y.score or e.curves is not y.curves:
             raise ModelFileError(f"y and e of {where} follow two label scores, which cannot be saved")
-        facts["score"] = describe_score(scored[0].score, where)
-        facts["split"] = describe_split(scored[0].split)
-        if scored[0].own is not None:
-            facts["own"] = _describe(scored[0].own, "posterior", where)
+        facts["curves"] = describe_curves(y.curves)
+    elif isinstance(y, LinePredictor) and y.own is not None:
+        facts["own"] = _describe(y.own, "posterior", where)
     return {**facts, **{name: _describe(each, name, where) for name, each in pair.items()}}
 
 
 def _describe(predictor: Predictor, name: str, where: str) -> dict[str, Any]:
-    if isinstance(predictor, ScorePredictor):
+    if isinstance(predictor, CurvePredictor):
         return _SCORED.copy()
-    if type(predictor) in _KINDS:
+    if isinstance(predictor, LinePredictor):
+        return {"level": predictor.level, "slope": predictor.slope, "ends": predictor.ends}
+    if isinstance(predictor, LogisticPredictor | RootPredictor):
         return vars(predictor).copy()
     if isinstance(predictor, AnyLabelPredictor):
         return {"sources": predictor.sources}
@@ -78,30 +82,28 @@ def build_predictors(
     facts: dict[str, Any], p: int, levels: NDArray[np.int64] | None, what: str
 ) -> tuple[Predictor, Predictor]:
     """The predictors of p columns with so many levels, 0 for numbers; None means that all are numbers."""
-    scored = [name for name in PREDICTORS if facts[name] == _SCORED]
-    if not (bool(scored) == ("score" in facts) == ("split" in facts)):
+    curved = [name for name in PREDICTORS if facts[name] == _SCORED]
+    lined = facts["posterior"].keys() == {"level", "slope", "ends"}
+    if (bool(curved) or lined) != ("score" in facts) or bool(curved) != ("curves" in facts) or len(curved) == 1:
         raise ModelFileError(f"{what} has a label score that it does not use, or uses one that it lacks")
-    if scored:
-        score, split = build_score(facts["score"], p, levels, what), build_split(facts["split"], what)
-    own = None
-    if "own" in facts:
-        if scored != ["posterior"] or "preparation" not in facts["own"]:
-            raise ModelFileError(f"{what} has slopes of y that do not belong to a label score")
-        own = _build_named(f"the posterior of {what}", facts["own"], p, levels)
-    pair = [
-        ScorePredictor(score, split, name == "posterior", own)
-        if name in scored
-        else _build(f"the {name} of {what}", facts[name], p, levels, name)
-        for name in PREDICTORS
-    ]
-    if "shift" in facts:
-        readings = 1 + len(split.readings) if len(scored) == 2 else 0
-        shift, moves, groups = build_shifts(facts, p, readings, what)
-        y, e = (ShiftedPredictor(pair[0], pair[1], shift, of_class, moves, groups) for of_class in (True, False))
-        return y, e
-    if "moves" in facts or "groups" in facts:
-        raise ModelFileError(f"{what} has readings or groups that were moved, but no known prior")
-    return pair[0], pair[1]
+    if "own" in facts and not (lined and "preparation" in facts["own"]):
+        raise ModelFileError(f"{what} has slopes of y that do not belong to a label score")
+    if "score" in facts:
+        score = build_score(facts["score"], p, levels, what)
+    pair: list[Predictor] = []
+    if curved:
+        curves = build_curves(facts["curves"], what)
+        pair = [CurvePredictor(score, curves, of_class) for of_class in (True, False)]
+    else:
+        if lined:
+            pair = [_build_line(score, facts, p, levels, what)]
+        pair += [_build(f"the {name} of {what}", facts[name], p, levels, name) for name in PREDICTORS[len(pair) :]]
+    y, e = pair
+    for moved in reversed(facts.get("shifts", [])):
+        # With a range, its two ends were moved as well.
+        shift, moves, groups = build_shifts(moved, p, 3 if curved or lined else 0, what)
+        y, e = (ShiftedPredictor(y, e, shift, of_class, moves, groups) for of_class in (True, False))
+    return y, e
 
 
 def _build(who: str, facts: dict[str, Any], p: int, levels: NDArray[np.int64] | None, name: str) -> Predictor:
@@ -112,20 +114,31 @@ def _build(who: str, facts: dict[str, Any], p: int, levels: NDArray[np.int64] | 
         return _build_named(who, facts, p, levels)
     if "sources" in facts:
         return _build_sources(who, facts, p, name)
-    kind: Any = next((kind for kind in _KINDS if kind.__dataclass_fields__.keys() == facts.keys()), None)
-    sets: list[Any] = [facts.get(each) for each in ("coef", "other") if each in facts]
-    if kind is None or not all(is_array("f", p + 1)(coef, p) for coef in sets):
+    coef: Any = facts.get("coef")
+    logistic = facts.keys() == {"coef"}
+    if not (logistic or facts.keys() == {"coef", "log_factor"}) or not is_array("f", p + 1)(coef, p):
         raise ModelFileError(f"{who} does not have {p + 1} coefficients")
-    logistic = kind is LogisticPredictor
-    if not all(_will_do(coef, certain=name == "propensity" and logistic) for coef in sets):
+    if not _will_do(coef, certain=name == "propensity" and logistic):
         raise ModelFileError(f"{who} has coefficients that are not finite, or beyond {LARGEST:g}")
-    arrays = {each: np.asarray(facts[each], dtype=np.float64) for each in facts if each in ("coef", "other")}
-    numbers = {each: value for each, value in facts.items() if each not in arrays}
-    wrong = [each for each, value in numbers.items() if type(value) is not float or not _may_be(each, value)]
-    if wrong:
-        raise ModelFileError(f"{who} has no valid {wrong[0].replace('_', ' ')}")
-    predictor: Predictor = kind(**arrays, **numbers)
-    return predictor
+    coef = np.asarray(coef, dtype=np.float64)
+    if logistic:
+        return LogisticPredictor(coef)
+    factor = facts["log_factor"]
+    if type(factor) is not float or not math.isfinite(factor):
+        raise ModelFileError(f"{who} has no valid log factor")
+    return RootPredictor(coef, factor)
+
+
+def _build_line(
+    score: LabelScore, facts: dict[str, Any], p: int, levels: NDArray[np.int64] | None, what: str
+) -> Predictor:
+    """y on a line along a label score."""
+    level, slope, ends = (facts["posterior"][name] for name in ("level", "slope", "ends"))
+    pairs = isinstance(ends, tuple) and len(ends) in (0, 2) and all(type(e) is tuple and len(e) == 2 for e in ends)
+    if not pairs or not all(type(each) is float and abs(each) <= LARGEST for each in (level, slope, *chain(*ends))):
+        raise ModelFileError(f"the posterior of {what} has no finite level, slope or ends")
+    own = _build_named(f"the posterior of {what}", facts["own"], p, levels) if "own" in facts else None
+    return LinePredictor(score, level, slope, own, ends)
 
 
 def _build_sources(who: str, facts: dict[str, Any], p: int, name: str) -> Predictor:
@@ -170,8 +183,3 @@ def _will_do(coef: NDArray[np.float64], *, certain: bool) -> bool:
     if certain and coef[0] == math.inf:
         return not coef[1:].any()
     return bool((np.abs(coef) <= LARGEST).all())
-
-
-def _may_be(name: str, value: float) -> bool:
-    """Whether a predictor may have this number; powers are shares."""
-    return 0 <= value <= 1 if name.endswith("power") else math.isfinite(value)

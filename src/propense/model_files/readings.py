@@ -12,7 +12,7 @@ from propense.tables.drift import SeenColumn, is_seen
 
 __all__ = ["READING", "build_missing", "build_seen", "describe_reading"]
 
-# Keys that files of earlier versions do not have.
+# Keys that a file has if there is something to say.
 READING = ("missing", "seen")
 # Words for missing cells, and characters of each.
 _WORDS, _LONGEST = 200, 1000

@@ -22,8 +22,8 @@ __all__ = ["TABLE", "build_table", "describe_audits", "describe_table", "is_tabl
 
 TABLE = "TableModel"
 _KEYS = {"class", "label", "id", "columns", "preparation", "estimator"}
-# What some files have, depending on their age and on what there is to remember.
-_NEWER = {"pipeline", "fitted_rows", "held_out", "audits", "spelling"}
+# What some files have, depending on what there is to remember.
+_MORE = {"fitted_rows", "held_out", "audits", "spelling", *READING}
 
 
 def is_table(description: Any) -> bool:
@@ -51,13 +51,10 @@ def describe_table(model: TableModel, describe: Callable[[Any, str], dict[str, A
 def build_table(description: dict[str, Any], build: Callable[[Any], Any]) -> TableModel:
     """The model of its description."""
     preparation, estimator = table_parts(description)
-    later = _NEWER | set(READING)
-    keys = description.keys() - later | {"preparation", "estimator"}
-    if keys != _KEYS or not _is_label(description["label"]):
+    if description.keys() - _MORE != _KEYS or not _is_label(description["label"]):
         raise ModelFileError("it holds a model of a table that lacks its label or its columns")
     if not (description["id"] is None or _is_text(description["id"])):
         raise ModelFileError("it holds a model of a table whose id is not a name")
-    # Earlier files do not have them.
     rows = description.get("fitted_rows")
     if not (rows is None or _are_hashes(rows)):
         raise ModelFileError("it holds a model of a table whose rows of fit are not sorted hashes")
@@ -93,7 +90,7 @@ def _describe_scores(model: TableModel) -> dict[str, Any] | None:
 
 
 def _build_scores(facts: Any, id: str | None, fitted: Any) -> HeldOut | None:
-    """The scores held out. Earlier files do not have them."""
+    """The scores held out, if there are any."""
     if facts is None:
         return None
     if not isinstance(facts, dict) or facts.keys() != {"rows", "log_odds"} or (facts["rows"] is None) != (id is None):
@@ -112,7 +109,7 @@ def _describe_spelling(spelling: Spelling) -> dict[str, Any]:
 
 
 def _build_spelling(facts: Any) -> Spelling:
-    """How the table was written. Earlier files do not say it."""
+    """How the table was written, as far as a file says it."""
     if facts is None:
         return Spelling()
     if not isinstance(facts, dict) or facts.keys() != Spelling.__dataclass_fields__.keys():
@@ -151,21 +148,8 @@ def _are_hashes(rows: Any) -> bool:
 
 
 def table_parts(description: dict[str, Any]) -> tuple[Any, Any]:
-    """The descriptions of the preparation and of the estimator, also in files that describe a pipeline for both."""
-    if "pipeline" not in description:
-        return description.get("preparation"), description.get("estimator")
-    try:
-        (_, columns), (_, estimator) = description["pipeline"]["parameters"]["steps"]
-        (_, numbers), _ = columns["fitted"]["transformers_"]
-        imputer, scaler = (part.get("fitted", {}) for _, part in numbers["parameters"]["steps"])
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise ModelFileError("it holds a model of a table without a preparation of its columns") from None
-    names = {"medians": "statistics_", "marked": "marked", "means": "mean_", "scales": "scale_"}
-    facts = {**imputer, **scaler}
-    # Without a number there is nothing to impute or scale, and neither part is fitted.
-    return {
-        name: facts.get(old, np.empty(0, int if name == "marked" else float)) for name, old in names.items()
-    }, estimator
+    """The descriptions of the preparation and of the estimator."""
+    return description.get("preparation"), description.get("estimator")
 
 
 def _describe_label(label: Label | LabelColumns) -> tuple[Any, ...]:

@@ -21,8 +21,6 @@ Arrays = list[NDArray[Any]]
 
 # Numbers that are rare enough to be written out in the header.
 _RARE = ("float16", "int8", "int16", "uint16", "uint32", "uint64")
-_TYPES: dict[str, Any] = {f"numpy.{name}": np.dtype(name).type for name in (*DTYPES, *_RARE)}
-_TYPES |= {"float": float, "int": int, "bool": bool}
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _WORDS = re.compile(r"<U(\d{1,8})")
 
@@ -127,13 +125,6 @@ def _dict(pairs: Any, packed: Any, arrays: Arrays) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _slice(ends: Any, packed: Any, arrays: Arrays) -> slice:
-    start, stop, step = ends
-    if not all(end is None or type(end) in (int, str) for end in ends):
-        raise ValueError
-    return slice(start, stop, step)
-
-
 def _number(value: Any, packed: Any, arrays: Arrays) -> Any:
     dtype, value = _dtype(packed["dtype"]), _unpack(value, arrays)
     if dtype.kind == "O" or not _fits(value, dtype):
@@ -172,7 +163,7 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
 
 
 _TAKEN: NDArray[Any] = np.empty(0)
-# How each kind is read from what its key holds; the last three are of earlier files.
+# How each kind is read from what its key holds.
 _READERS: dict[str, Callable[[Any, Any, Arrays], Any]] = {
     "$float": lambda word, packed, arrays: _NOT_FINITE[word],
     "$tuple": lambda values, packed, arrays: tuple(values),
@@ -180,10 +171,7 @@ _READERS: dict[str, Callable[[Any, Any, Arrays], Any]] = {
     "$number": _number,
     "$array": _array,
     "$values": _values,
-    "$slice": _slice,
-    "$dtype": lambda name, packed, arrays: _dtype(name),
-    "$type": lambda name, packed, arrays: _TYPES[name],
 }
 # Kinds that hold a list, and the keys that a kind has in addition to its own.
-_ROWS = ("$tuple", "$dict", "$values", "$slice")
+_ROWS = ("$tuple", "$dict", "$values")
 _MORE = {"$number": ("dtype",), "$values": ("dtype", "shape")}

@@ -8,25 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._diagnostics.diagnosis import Diagnosis
 from propense.report.page import Figure
 from propense.study.grids import Grid
-from propense.tables import Capacity, GroupComparison, GroupShare, Headline, TableFit
+from propense.tables import Capacity, GroupComparison, GroupShare, Headline
 
-__all__ = ["Bar", "Chart", "Curve", "capacity_curve", "group_chart", "line_figure", "rows_bar", "sensitivity_chart"]
+__all__ = ["Bar", "Chart", "Curve", "capacity_curve", "group_chart", "line_figure", "rows_bar"]
 
 # The slider begins at lists of this length, and its curve ends where this share of the positives should be found.
 _START, _MOST = 50, 0.95
 # A mark on an axis of ratios is never further out than this.
 _WIDEST = 4.0
-
-_READINGS = {
-    "constant": "Every positive is equally likely to be labelled",
-    "free": "Labelling depends on the columns in its own way",
-    "proportional": "Labels follow how clear a positive is",
-    "climb": "Clear positives are labelled more often",
-    "bells": "Scores of positives and negatives are spread evenly around their middles",
-}
 
 
 @dataclass(frozen=True)
@@ -69,6 +60,7 @@ class Chart:
 class Curve:
     """What lists of every length should find, for the slider and without it."""
 
+    caption: str
     band: str
     line: str
     data: str
@@ -93,24 +85,19 @@ def _mark(kind: str, low: float, high: float) -> Mark:
 
 
 def rows_bar(quoted: Headline) -> Bar:
-    """All rows: labelled, surely hidden, perhaps hidden, and the rest."""
+    """All rows: labelled, the range of the positives, and the rest."""
     n, labelled = quoted.rows, quoted.labelled
     marks = [_mark("is-labelled", 0.0, labelled / n)]
     legend = [("is-labelled", f"labelled: {labelled:,}")]
     if quoted.unquoted:
         return Bar("Labelled and other rows", marks, [*legend, ("is-rest", f"not known: {n - labelled:,}")])
-    low, high = quoted.low, quoted.high
-    marks += [_mark("is-hidden", labelled / n, low / n), _mark("is-maybe", low / n, high / n)]
-    legend.append(("is-hidden", f"positive without a label: at least {round(low) - labelled:,}"))
-    if not quoted.certain:
-        legend.append(("is-maybe", f"may be positive: up to {round(high) - round(low):,} more"))
-    else:
-        legend[-1] = ("is-hidden", f"positive without a label: {round(low) - labelled:,}")
-    return Bar(
-        "All rows",
-        marks,
-        [*legend, ("is-rest", f"negative: {'' if quoted.certain else 'at least '}{n - round(high):,}")],
-    )
+    if quoted.certain:
+        marks.append(_mark("is-hidden", labelled / n, quoted.middle / n))
+        legend += [("is-hidden", f"positive without a label: {quoted.hidden}")]
+        return Bar("All rows", marks, [*legend, ("is-rest", f"negative: {n - round(quoted.middle):,}")])
+    marks += [_mark("is-maybe", quoted.low / n, quoted.high / n), Mark("is-dot", _at(quoted.middle / n))]
+    legend.append(("is-maybe", f"range of all positives: {quoted.positives}, the dot is its middle"))
+    return Bar("All rows", marks, [*legend, ("is-rest", "other rows")])
 
 
 def group_chart(comparison: GroupComparison) -> Chart:
@@ -136,36 +123,6 @@ def group_chart(comparison: GroupComparison) -> Chart:
     title = f"{comparison.column}: how often positives are labelled, compared with all positives"
     return Chart(
         title, ("group", f"0 to {most:.3g} times as often; dashed: as often as all", "ratio, with its range"), lines
-    )
-
-
-def sensitivity_chart(found: TableFit, quoted: Headline) -> Chart | None:
-    """The share of positives under each reading of the labels, with the range that is quoted; None if one is left."""
-    diagnosis = getattr(found.estimator, "diagnosis_", None)
-    if quoted.unquoted or quoted.certain or not isinstance(diagnosis, Diagnosis) or hasattr(found.estimator, "audit_"):
-        return None
-    readings = {name: share for name, share in diagnosis.priors.items() if name != "shared"}
-    # Columns that were named for labelling leave one reading; so does a share that was given.
-    if diagnosis.moved or len({round(share, 6) for share in readings.values()}) < 2:
-        return None
-    n, least = quoted.rows, quoted.labelled / quoted.rows
-    low, high, middle = (each / n for each in (quoted.low, quoted.high, quoted.middle))
-    band = _mark("is-maybe", low, high)
-    lines = [
-        Line(
-            "Only the labelled rows are positive", [band, Mark("is-dot", _at(least))], quoted.percent(quoted.labelled)
-        ),
-        *(
-            Line(_READINGS[name], [band, Mark("is-dot", _at(max(share, least)))], quoted.percent(max(share, least) * n))
-            for name, share in readings.items()
-        ),
-        Line("The middle estimate", [band, Mark("is-dot", _at(middle))], quoted.percent(quoted.middle)),
-        Line("The range to quote", [band], quoted.share),
-    ]
-    return Chart(
-        "Share of rows that are positive, by what is assumed",
-        ("if", "0% to 100%; the band is the range", "share"),
-        lines,
     )
 
 
@@ -206,7 +163,9 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
     }
     first = f"{lengths[start]:,} rows" if lengths[start] != 1 else "1 row"
     rows = f"the first {first}" if lengths[start] != 1 else "the first row"
+    said = "95% interval" if capacity.audited else "range of 9 of 10 worlds whose labels look like these"
     return Curve(
+        caption=f"Positives that the first rows of the list should hold: the middle, and the {said}",
         band=f"M0,100 L{path(high, forth)} L{path(low, forth[::-1])} Z",
         line=f"M0,100 L{path(expected, forth)}",
         # Nothing in it comes from the table, but a page should not rely on that.
@@ -215,7 +174,7 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
         start=start,
         start_words=first,
         said=f"Review {rows}: {_whole(low[start])} to {_whole(high[start])} should be positive, "
-        f"{_whole(expected[start])} by the middle estimate. The cut: the last of them has a chance of "
+        f"{_whole(expected[start])} in the middle. The cut: the last of them has a chance of "
         f"{cut[start]:.2f}.",
         top_words=f"{top:,.0f}",
         last_words=f"{last:,} rows",
@@ -223,7 +182,7 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
         alternative=f"A curve that rises from 0 to {low[-1]:,.0f} to {high[-1]:,.0f} positives in {last:,} rows.",
         table=Grid(
             "How many rows to review, by the number of positives to find",
-            ["positives to find", "rows to review, range", "middle estimate"],
+            ["positives to find", "rows to review, range", "middle"],
             [
                 [
                     f"{each.positives:,}",
@@ -245,8 +204,8 @@ def _why_it_ends(capacity: Capacity, last: int) -> str:
     share = 1.0 - capacity.expected[last] / capacity.expected[-1]
     few = "less than 1%" if share < 0.005 else f"{share:.0%}"
     return (
-        f"The curve ends after {last:,} of the {capacity.unlabelled:,} unlabelled rows: by the middle estimate, the "
-        f"others hold only {few} of the positives without a label."
+        f"The curve ends after {last:,} of the {capacity.unlabelled:,} unlabelled rows: in the middle, the others "
+        f"hold only {few} of the positives without a label."
     )
 
 

@@ -12,7 +12,7 @@ if (slider) {
     const rows = length === 1 ? "the first row" : `the first ${whole(length)} rows`;
     slider.setAttribute("aria-valuetext", length === 1 ? "1 row" : `${whole(length)} rows`);
     said.textContent = `Review ${rows}: ${whole(data.low[place])} to ${whole(data.high[place])} should be positive, ` +
-      `${whole(data.expected[place])} by the middle estimate. The cut: the last of them has a chance of ` +
+      `${whole(data.expected[place])} in the middle. The cut: the last of them has a chance of ` +
       `${data.cut[place].toFixed(2)}.`;
     mark.style.left = `${100 * length / data.lengths.at(-1)}%`;
     mark.firstElementChild.style.bottom = `${100 * data.expected[place] / data.top}%`;

@@ -19,7 +19,6 @@ from propense.report.charts import (
     group_chart,
     line_figure,
     rows_bar,
-    sensitivity_chart,
 )
 from propense.report.page import Figure, Page, render, software
 from propense.report.plain import plain_learning, plain_notes, without_options
@@ -73,7 +72,6 @@ class FitReport:
     group_words: str
     groups: Grid
     learned: list[str]
-    sensitivity: Chart | None
     bounds: str
     at_random: str
     notes: list[str]
@@ -121,7 +119,7 @@ def gather_fit(
     estimator, quoted, conclusion = found.estimator, headline(found), conclude(found)
     # What an audit found rests on no assumption, so that nothing is said of weaker ones.
     audited = hasattr(estimator, "audit_")
-    advice, suggestion = None if audited else advise_audit(found), suggest_columns(found)
+    advice, suggestion = advise_audit(found), suggest_columns(found)
     review, review_words, list_words = _review(found)
     curve = None if isinstance(estimator, Naive) else capacity_curve(capacity(found))
     notes = [without_options(note) for note in plain_notes(found)]
@@ -147,15 +145,13 @@ def gather_fit(
         group_words=_group_words(conclusion.compared, bool(conclusion.differing)),
         groups=_groups(conclusion.compared, bool(conclusion.differing)),
         learned=[*plain_learning(found), *([] if suggestion is None else [_asked(suggestion, command_line)])],
-        sensitivity=sensitivity_chart(found, quoted),
         bounds="" if audited or too_little_learned(estimator) else _bounds(found),
         at_random=conclusion.test,
         notes=notes,
         assumptions=describe_assumptions(found),
         naive=_naive_comparison(found, quoted),
         convergence=_convergence(found),
-        # PUClassifier has two risks, with a constant and a varying propensity, which are not rounds.
-        path=line_figure("Risk after each round", estimator.risk_path_) if len(estimator.risk_path_) > 2 else None,
+        path=line_figure("Risk after each round", estimator.risk_path_) if len(estimator.risk_path_) > 1 else None,
         facts=_facts(found),
         messages=[note for note in found.notes if note not in notes],
         effects=_effects(found),
@@ -182,8 +178,7 @@ def _sureness(quoted: Headline, audited: bool, given: str) -> list[str]:
         width = f"The range keeps to the share of positives that was given: {given}."
     return [
         width,
-        f"{quoted.labelled:,} rows are labelled, {quoted.frequency} of the positives; {quoted.hidden} positives have "
-        "no label.",
+        f"In that range, {quoted.frequency} of the positives are labelled, and {quoted.hidden} have no label.",
         "It rests on the rows that people checked, not on assumptions."
         if audited
         else f"It rests on {'this share and on ' if given else ''}assumptions that labels alone cannot prove.",
@@ -277,7 +272,7 @@ def _review(found: TableFit) -> tuple[Grid, str, str]:
         head.append("chance of being positive")
         columns.append([f"{chance_words(low)} to {chance_words(high)}" for low, high in review.hidden_range])
     if review.hidden is not None:
-        head.append("middle estimate" if review.hidden_range is not None else "chance of being positive")
+        head.append("middle" if review.hidden_range is not None else "chance of being positive")
         columns.append([chance_words(each) for each in review.hidden])
     learned = not too_little_learned(found.estimator)
     if learned:

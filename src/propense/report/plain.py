@@ -29,14 +29,11 @@ PLAIN = {
     "memorised": "The model has probably memorised the labels instead of learning from them.",
     "all_likely": "The share of positives is probably too high: positives and negatives overlap too much here.",
     "starts_disagree": "The data do not determine the answer: other answers explain the labels just as well.",
-    "readings_differ": "The labels do not determine how many rows are positive. Rely on the order of the rows more "
-    "than on the number.",
-    "halves_disagree": "There is too little data for a stable answer: two halves of the rows give different ones. "
-    "Label more rows, or use fewer columns.",
     "mostly_labelled": "Most rows are labelled. Check that the label was not read the wrong way round; if it was not, "
     "the estimates rest on few unlabelled rows.",
     "few_rows": "There are few rows, so that little can be learned from them. More rows would help most.",
-    "falling_curve": "What was learned from some rows does not hold for others. Use other columns, or label more rows.",
+    "unlike_worlds": "These labels look unlike those of every simulated world, so that the range says little. Check "
+    "the label column, and have some unlabelled rows checked that are drawn at random.",
     "one_source": "There is only one source of labels, so that the number of positives rests on the shape of curves "
     "alone.",
     "no_overlap": "No row is labelled by two sources, so that the number of positives is not determined. Link the "

@@ -1,59 +1,56 @@
-"""Whether an audit would say more than the labels do about how many rows are positive."""
+"""What rows that people check would say of the share of positives, whatever the labels leave open."""
 
 import math
 import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from scipy.special import betaincinv
+
 from propense._representation import Readable
-from propense._text import listed
 from propense.errors import InvalidTable
+from propense.estimators import Naive
 from propense.tables.fit import TableFit
-from propense.tables.headline import share_words
+from propense.tables.headline import headline
 from propense.tables.model import TableModel
-from propense.tables.promise import too_little_learned
 
-__all__ = ["AuditAdvice", "advise_audit", "sign_to_repeat", "usual_audit"]
+__all__ = ["AuditAdvice", "advise_audit", "sign_to_repeat", "widths_after"]
 
-# Verdicts that are asked for, and what a 95 % interval of a share takes.
-_SIZE, _Z = 200, 1.96
+# Numbers of rows to check.
+_SIZES = (20, 50, 200)
+# What a 95 % interval, as an audit gives, leaves out at either end.
+_OUTSIDE = 0.025
 
 
 @dataclass(frozen=True, repr=False)
 class AuditAdvice(Readable):
-    """What an audit would add to the labels; ``str()`` says it in words.
+    """What an audit would say; ``str()`` says it in words.
 
     Attributes
     ----------
-    low, high : float
-        The range of the share of positives; NaN if too little was learned for one.
-    size : int
-        How many rows to check.
-    half_width : float
-        How far the estimate of an audit would be off at most, 95 times in a hundred; 0 if every unlabelled row is
-        checked.
-    basis : str
-        What the range follows from: the labels, columns that were named, a share that was given.
+    widths : dict of int to float
+        For numbers of unlabelled rows, drawn at random and checked, about how wide the 95 % interval of the share of
+        positives is then.
     """
 
-    low: float
-    high: float
-    size: int
-    half_width: float
-    basis: str = "labels"
+    widths: dict[int, float]
+
+    @property
+    def size(self) -> int:
+        """The largest of the numbers of rows."""
+        return max(self.widths)
 
     def __str__(self) -> str:
-        left = (
-            "The labels do not show how many rows are positive."
-            if math.isnan(self.low)
-            else f"The {self.basis} leave open whether {share_words(self.low)} or {share_words(self.high)} of the rows "
-            "are positive."
+        sizes = _either([str(size) for size in self.widths])
+        points = _either([f"{100 * each:.2g}" for each in self.widths.values()])
+        return (
+            f"If people check {sizes} unlabelled rows that propense draws at random, the 95% interval of the share of "
+            f"positives is about {points} points wide, whatever decides which rows are labelled."
         )
-        if self.half_width == 0.0:
-            return f"{left} If people check all {self.size} unlabelled rows, the share is known."
-        points = f"{100 * self.half_width:.0f}" if self.half_width > 0.0095 else f"{100 * self.half_width:.1g}"
-        checked = f"If people check {self.size} rows that propense draws"
-        return f"{left} {checked}, the share is known to about ±{points} points."
+
+    def with_command(self, table: str, model: str, decimal: str | None = None) -> str:
+        """The words, and the command that draws the rows."""
+        return f"{str(self).rstrip('.')}: {self.commands(table, model, decimal)[0]}"
 
     def commands(self, table: str, model: str, decimal: str | None = None) -> tuple[str, str]:
         """The two commands of the audit, before and after the check; `decimal` is a sign that they must be given."""
@@ -65,26 +62,35 @@ class AuditAdvice(Readable):
 
 
 def advise_audit(found: TableFit) -> AuditAdvice | None:
-    """The audit to ask for; None if it would add nothing to the labels, or if there is no range of positives."""
-    ends, n = found.prior_range, found.counts.rows
-    rest = n - found.counts.labelled
-    if ends is None or ends[0] == ends[1] or rest < 2:
+    """The audit to ask for; None if it would say no more than is known, or after an audit."""
+    quoted, n = headline(found), found.counts.rows
+    if quoted.certain or isinstance(found.estimator, Naive) or hasattr(found.estimator, "audit_"):
         return None
-    little = too_little_learned(found.estimator)
-    low, high = (1.0 - rest / n, 1.0) if little else (max(each, 1.0 - rest / n) for each in ends)
-    size, half = usual_audit(n, n - rest, (low + high) / 2)
-    if high - low <= 2.0 * half:
-        return None
-    return AuditAdvice(math.nan, math.nan, size, half) if little else AuditAdvice(low, high, size, half, _basis(found))
+    known = not quoted.unquoted or quoted.without_range
+    share = quoted.middle / n if known else (1.0 + quoted.labelled / n) / 2
+    widths = widths_after(n, quoted.labelled, share)
+    wide = math.inf if quoted.unquoted else (quoted.high - quoted.low) / n
+    return AuditAdvice(widths) if widths and min(widths.values()) < wide else None
 
 
-def _basis(found: TableFit) -> str:
-    """What the range of the share of positives follows from, after "The"."""
-    asked = found.estimator.get_params(deep=False)
-    columns = [asked.get(kind) for kind in ("class_features", "propensity_features")]
-    named = any(each is not None and len(each) > 0 for each in columns)
-    given = asked.get("prior") is not None
-    return listed(["labels", *["the named columns"] * named, *["the given share"] * given])
+def widths_after(rows: int, labelled: int, share: float) -> dict[int, float]:
+    """About how wide the 95 % interval of the share of positives is after so many checks, if it is `share`.
+
+    That of Clopper and Pearson (1934) for unlabelled rows drawn at random, as many of them positive as are expected;
+    narrower where they are much of all unlabelled rows. It assumes nothing of the labels.
+    """
+    rest, widths = rows - labelled, {}
+    hidden = min(max((share * rows - labelled) / max(rest, 1), 0.0), 1.0)
+    for size in (each for each in _SIZES if each < rest):
+        yes, no = size * hidden, size * (1.0 - hidden)
+        low = betaincinv(yes, no + 1.0, _OUTSIDE) if yes else 0.0
+        high = betaincinv(yes + 1.0, no, 1.0 - _OUTSIDE) if no else 1.0
+        widths[size] = float(high - low) * rest / rows * math.sqrt((rest - size) / (rest - 1))
+    return widths
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def sign_to_repeat(model: TableModel, given: str | None, table: Any, where: str) -> str | None:
@@ -97,15 +103,3 @@ def sign_to_repeat(model: TableModel, given: str | None, table: Any, where: str)
     except InvalidTable:
         return given
     return None if sign.sign == given else given
-
-
-def usual_audit(rows: int, labelled: int, share: float) -> tuple[int, float]:
-    """How many unlabelled rows to check, and how far the share of positives may then be off, 95 times in a hundred.
-
-    The rows are a simple random sample of the unlabelled ones, and `share` of all rows are positive.
-    """
-    rest = rows - labelled
-    size = min(_SIZE, rest)
-    hidden = min(max((share * rows - labelled) / rest, 0.0), 1.0)
-    spread = hidden * (1.0 - hidden) / size * (rest - size) / max(rest - 1, 1)
-    return size, _Z * rest / rows * math.sqrt(spread)

@@ -65,15 +65,15 @@ def describe_correction(model: "TableModel") -> str:
     """What the correction changed."""
     facts = model.estimator.audit_
     before, after = facts.prior_before, facts.prior
+    ends = f"{facts.low:.1%} to {facts.high:.1%}"
     unsure = any(doubt.kind in UNSURE for doubt in model.estimator.doubts_)
     said = "its scores said" if unsure else "the model said"
     way = f"{'less' if after < before else 'more'} often positive than {said}"
     if f"{after:.1%}" == f"{before:.1%}":
         way = f"about as often positive as {said}"
-    alone = ", where the model alone gave no number" if unsure else f" instead of {before:.1%}"
     return (
-        f"The corrected model gives {after:.1%} positive rows{alone}: unlabelled rows are {way}. What the labels show, "
-        "and the order of the list, stay as they are."
+        f"The corrected model gives {after:.1%} positive rows (95% interval {ends}): unlabelled rows are {way}. What "
+        "the labels show, and the order of the list, stay as they are."
     )
 
 

@@ -79,8 +79,7 @@ def folds_by_id(estimator: BasePUClassifier, ids: NDArray[Any] | None, labelled:
     Folds are as long as the table, so they do not stay on the estimator.
     """
     cv = estimator.get_params().get("cv")
-    learns = getattr(estimator, "learners", "linear") != "linear"
-    if ids is None or not learns or not isinstance(cv, int):
+    if ids is None or not isinstance(cv, int):
         yield False
         return
     count = min(cv, FEW_FOLDS) if is_small(len(labelled), int(labelled.sum())) else cv

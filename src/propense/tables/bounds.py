@@ -71,5 +71,5 @@ def describe_bounds(found: TableFit) -> list[str]:
         f"If all {bounds.top_rows:,} rows to which the model gives the highest chance of a label are positive, "
         f"{point:.0%} of the rows are if no positive is harder to label than those, and at most {most:.0%} if the "
         f"hardest ones are up to {_SPREAD:g} times harder to label.",
-        bounds.robustness_words(min(1.0, estimate)),
+        bounds.robustness_words(min(1.0, estimate if found.prior_range is None else found.prior_range[1])),
     ]

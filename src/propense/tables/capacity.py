@@ -274,15 +274,15 @@ def capacity(found: TableFit) -> Capacity:
 def keep_to_headline(found: TableFit, rows: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """The range of the positives among so many unlabelled rows, without contradicting the number for all rows.
 
-    No list holds more positives than there may be, and all unlabelled rows hold no fewer than there are at least. The
-    sums of a range of each row can do so: not every row is at the same end at once.
+    All unlabelled rows hold as many as it says, and no list is sure to hold more than they are, or may hold more than
+    they may. The sums of a range of each row can do so: not every row is at the same end at once.
     """
     quoted = headline(found)
     if quoted.unquoted:
         return low, high
     least, most = quoted.low - quoted.labelled, quoted.high - quoted.labelled
     complete = np.asarray(rows) == found.counts.rows - found.counts.labelled
-    return np.where(complete, np.maximum(low, least), low), np.minimum(high, most)
+    return np.where(complete, least, np.minimum(low, least)), np.where(complete, most, np.minimum(high, most))
 
 
 def why_unpromised(found: TableFit) -> str:

@@ -339,10 +339,11 @@ def _assumed(estimator: BasePUClassifier, options: FitOptions, ignored: tuple[st
     """What a method assumes: what was said of the columns, and what it says of itself."""
     words = {"propensity_features": "The chance of a label", "class_features": "Being positive"}
     named = {name: list(getattr(options, name) or []) for name in words if name not in ignored}
-    lines = tuple(f"{words[name]} depends only on {', '.join(each)}." for name, each in named.items() if each)
-    # Named columns take the place of how PUClassifier reads the labels otherwise.
-    replaced = isinstance(estimator, PUClassifier) and bool(named.get("propensity_features"))
-    return lines if replaced else (*lines, *estimator.description.assumes)
+    # PUClassifier allows for columns of e that are named wrongly; they take the place of the order of the rows.
+    allows = isinstance(estimator, PUClassifier) and bool(named.get("propensity_features"))
+    only = {name: "wholly, partly or not" if allows and name == "propensity_features" else "only" for name in words}
+    lines = tuple(f"{words[name]} depends {only[name]} on {', '.join(each)}." for name, each in named.items() if each)
+    return (*lines, *estimator.description.assumes[allows:])
 
 
 def _compare(found: list[_Measured], begun: BegunFit, top: int) -> Comparison:

@@ -5,7 +5,7 @@ import math
 import re
 
 from propense._text import listed
-from propense.tables.audit_advice import usual_audit
+from propense.tables.audit_advice import AuditAdvice, widths_after
 from propense.tables.compare import Comparison, MethodResult
 
 __all__ = ["describe_comparison"]
@@ -29,6 +29,7 @@ def describe_comparison(found: Comparison) -> list[str]:
     if not found.answered:
         return [*lines, "No method gave an estimate of the number of positives.", *_failures(found), *_notes(found)]
     lines += _shares(found, sure or found.answered)
+    lines += _checks(found, sure or found.answered)
     lines += _ranges(found)
     lines += _lists(found)
     lines += _doubts(found)
@@ -69,16 +70,16 @@ def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
         which = "with an estimate"
         if len(found.answered) > 1:
             which = "that does not doubt its own fit"
-        return [f"{only.name} is the only method {which}: {only.share:.0%} of the rows are positive."]
+        return [f"{only.name} is the only method {which}: it says {_said(only)}."]
     unsure = "" if not any(each.doubts for each in found.answered) else " that do not doubt their own fit"
     if all(each.doubts for each in counted):
         unsure = ", all of which doubt their own fit,"
-    size, half = usual_audit(found.rows, found.labelled, (low + high) / 2)
-    if high - low <= 2.0 * half:
+    widths = _widths(found, ordered)
+    if high - low <= min(widths.values(), default=0.0):
         return [
-            f"The {len(ordered)} methods{unsure} agree: {_between(low, high)} of the rows are positive. They differ by "
-            f"less than a check of {size} rows could show. Agreement is not proof: an assumption that they "
-            "share may be wrong."
+            f"The {len(ordered)} methods{unsure} agree: they say {_between(low, high)}. They differ by less than a "
+            f"check of {max(widths, default=found.rows)} rows could show. Agreement is not proof: an assumption that "
+            "they share may be wrong."
         ]
     below, above = _split(ordered)
     return [
@@ -87,10 +88,20 @@ def _shares(found: Comparison, counted: list[MethodResult]) -> list[str]:
         "labelled and many that are rarely labelled, and each method decides by an assumption of its own.",
         f"Fewer positives: {_sides(below)}. More positives: {_sides(above)}. What they assume:",
         *_assumptions(ordered),
-        f"Choose by what you know of the labelling, or have {size} unlabelled rows checked that propense "
-        f"draws (propense audit draw): the share is then known to about ±{max(100 * half, 1):.0f} points, whatever a "
-        "method assumes.",
+        "Choose by what you know of the labelling, or have rows checked.",
     ]
+
+
+def _widths(found: Comparison, counted: list[MethodResult]) -> dict[int, float]:
+    shares = [each.share for each in counted]
+    return widths_after(found.rows, found.labelled, (min(shares) + max(shares)) / 2)
+
+
+def _checks(found: Comparison, counted: list[MethodResult]) -> list[str]:
+    """What checked rows would say, and the command that draws them."""
+    widths = _widths(found, counted)
+    draw = "propense audit draw, with the model of propense fit --model"
+    return [f"{str(AuditAdvice(widths)).rstrip('.')}: {draw}."] if widths else []
 
 
 def _ranges(found: Comparison) -> list[str]:
@@ -150,7 +161,7 @@ def _doubts(found: Comparison) -> list[str]:
     return [
         " ".join(
             [
-                f"{each.name} says {each.share:.0%}, and doubts its own fit.",
+                f"{each.name} says {_said(each)}, and doubts its own fit.",
                 *(_first(doubt.message) for doubt in each.doubts),
             ]
         )
@@ -178,7 +189,12 @@ def _split(ordered: list[MethodResult]) -> tuple[list[MethodResult], list[Method
 
 
 def _sides(side: list[MethodResult]) -> str:
-    return listed([f"{each.name} ({each.share:.0%})" for each in side])
+    return listed([f"{each.name} ({_said(each)})" for each in side])
+
+
+def _said(each: MethodResult) -> str:
+    """The estimate, with its range if there is one."""
+    return f"{each.share:.0%}" + (f", range {each.low:.0%} to {each.high:.0%}" if each.has_range else "")
 
 
 def _assumptions(ordered: list[MethodResult]) -> list[str]:

@@ -1,7 +1,7 @@
-"""What may be said of the labelling: one conclusion, from the diagnosis, the test of labels at random and the groups.
+"""What may be said of the labelling: one conclusion, from what was named, the test of labels at random and the groups.
 
-Each of the three looks at something else and needs another strength of evidence, so that taken one by one they can
-contradict each other. Every output says what is decided here, and nothing else about which positives get labels.
+Each looks at something else and needs another strength of evidence, so that taken one by one they can contradict each
+other. Every output says what is decided here, and nothing else about which positives get labels.
 """
 
 from dataclasses import dataclass
@@ -31,15 +31,6 @@ _AGAINST = "The labels suggest that not all positives have the same chance of a 
 _UNCONFIRMED = (
     "The labels do not confirm that labelling depends on these columns: they may have been given at random among the "
     "positives."
-)
-_MIXED = "The signs are mixed: whether labelling depends on the columns, or labels were given at random, is not clear."
-_EITHER_WAY = (
-    "The clearest positives are nearly all labelled. Either few positives are hidden, or labels are rarer among less "
-    "clear ones; the labels look the same in both cases."
-)
-_RARER = (
-    "Labels were probably not given at random: the clearest positives are nearly all labelled, and labels are probably "
-    "rarer among less clear ones."
 )
 _BY_GROUP = "Some positives are probably labelled more often than others, and some groups stand out."
 _NOT_WHICH = "Some positives are probably labelled more often than others, but the labels do not clearly show which."
@@ -95,7 +86,7 @@ def conclude(found: TableFit) -> Conclusion:
     differing = () if shows_nothing or rejected is False else tuple(each for each in compared if each.differs)
     if little:
         pattern = _TOO_LITTLE
-    elif isinstance(found.estimator, Naive) or hasattr(found.estimator, "audit_"):
+    elif isinstance(found.estimator, Naive) or hasattr(found.estimator, "audit_") or _is_complete(found):
         pattern = ""
     elif weak:
         pattern = _WEAK
@@ -104,7 +95,7 @@ def conclude(found: TableFit) -> Conclusion:
     elif columns is not None:
         pattern = {True: _CONFIRMED, False: _UNCONFIRMED, None: ""}[rejected]
     else:
-        pattern = _pattern(found, rejected, bool(differing))
+        pattern = _BY_GROUP if differing else {True: _NOT_WHICH, False: _AT_RANDOM, None: ""}[rejected]
     return Conclusion(
         pattern=pattern,
         test="" if scar is None else _in_numbers(scar),
@@ -114,41 +105,14 @@ def conclude(found: TableFit) -> Conclusion:
     )
 
 
-def _diagnosis(found: TableFit) -> Diagnosis | None:
-    diagnosis = getattr(found.estimator, "diagnosis_", None)
-    return diagnosis if isinstance(diagnosis, Diagnosis) else None
-
-
 def _is_complete(found: TableFit) -> bool:
-    diagnosis = _diagnosis(found)
-    return diagnosis is not None and diagnosis.labelling == "complete"
+    diagnosis = getattr(found.estimator, "diagnosis_", None)
+    return isinstance(diagnosis, Diagnosis) and diagnosis.labelling == "complete"
 
 
 def _is_constant(columns: Any) -> bool:
     """Whether e was taken to depend on no column."""
     return columns is not None and len(columns) == 0
-
-
-def _pattern(found: TableFit, rejected: bool | None, by_group: bool) -> str:
-    """The pattern by the diagnosis, if there is one, and the test of labels at random, if it was run."""
-    diagnosis = _diagnosis(found)
-    kind = "constant" if diagnosis is None else diagnosis.labelling
-    if kind == "complete":
-        assert diagnosis is not None
-        return diagnosis.pattern
-    if kind in ("own features", "falling"):
-        assert diagnosis is not None
-        return _MIXED if rejected is False else diagnosis.pattern
-    if kind == "class score":
-        assert diagnosis is not None
-        return {True: _RARER, False: _EITHER_WAY, None: diagnosis.pattern}[rejected]
-    if rejected is False:
-        return _AT_RANDOM
-    if by_group:
-        return _BY_GROUP
-    if rejected:
-        return _NOT_WHICH
-    return "" if diagnosis is None else diagnosis.pattern
 
 
 def _in_numbers(scar: ScarTest) -> str:

@@ -11,9 +11,9 @@ from propense._steps.corrected import CorrectedPredictor
 from propense._steps.known_prior import ShiftedPredictor
 from propense._steps.label_scores import LabelScore, Member
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor
-from propense._steps.readings import ScorePredictor
 from propense._steps.small_trees import TreePredictor
 from propense.tables.model import TableModel
+from propense.worlds.predictors import CurvePredictor, LinePredictor
 
 __all__ = ["column_effects", "column_importances"]
 
@@ -71,19 +71,16 @@ def column_importances(model: TableModel) -> Vector | None:
     """For each column, the share of what the learners of the labels use it for; None if the method has none.
 
     Of boosted trees: the loss that splits on the column save. Of other trees: their importances. Of logistic
-    regression: the squared coefficients of the features that come from the column. Learners count by their weights.
+    regression: the squared coefficients of the features that come from the column. All learners count the same.
     They are about y(x)·e(x), which is what the labels show, and not about y(x) alone.
     """
     y = _inside(model.estimator._posterior, "posterior")
-    if not isinstance(y, ScorePredictor):
+    if not isinstance(y, CurvePredictor | LinePredictor):
         return None
     count = len(model.schema.columns)
     parts = [_of_member(member, y.score, count) for member in y.score.members]
-    known = [(weight, part) for weight, part in zip(y.score.weights, parts, strict=True) if part is not None]
-    whole = sum(weight for weight, _ in known)
-    if not known or whole <= 0.0:
-        return None
-    return np.asarray(sum(weight * part for weight, part in known) / whole)
+    known = [part for part in parts if part is not None]
+    return np.mean(known, axis=0) if known else None
 
 
 def _inside(predictor: Any, which: str) -> Any:

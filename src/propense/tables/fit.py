@@ -132,8 +132,7 @@ class TableFit(Readable):
     def _headline(self) -> str:
         from propense.tables.headline import headline
 
-        quoted = headline(self)
-        return str(quoted).rstrip(".") if quoted.unquoted or quoted.certain else quoted.between
+        return str(headline(self)).rstrip(".")
 
     def _sheets(self) -> list[Sheet]:
         from propense.tables.headline import headline
@@ -170,7 +169,7 @@ class TableFit(Readable):
 
     @property
     def prior_range(self) -> tuple[float, float] | None:
-        """The range of the share of positives, or what other assumptions would give; None if there is none."""
+        """The range of the share of positives; None if there is none."""
         return prior_range(self.estimator)
 
 
@@ -312,7 +311,12 @@ def summarise_fit(
         naive_positive=naive_positive,
         positive=positive,
         groups=group_labels(
-            prepared.schema, prepared.matrix, labelled, np.where(labelled, 1.0, scores.hidden), scores.hidden_range
+            prepared.schema,
+            prepared.matrix,
+            labelled,
+            np.where(labelled, 1.0, scores.hidden),
+            scores.hidden_range,
+            prior_range(estimator),
         ),
         ids=ids,
         notes=[*notes, *(doubt.message for doubt in estimator.doubts_)],

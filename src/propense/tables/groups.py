@@ -84,14 +84,22 @@ def group_labels(
     labelled: NDArray[np.bool_],
     positive: NDArray[np.float64],
     hidden_range: NDArray[np.float64] | None = None,
+    share_range: tuple[float, float] | None = None,
 ) -> list[Grouping]:
     """The groups of every column, the largest `spread` first; those with few positives are pooled.
 
-    `positive` is P(Y=1 | x, s) of every row, and `hidden_range` the range of it for unlabelled rows. Small
-    neighbours of numbers and dates are joined, and so are small categories, as one group of others.
+    `positive` is P(Y=1 | x, s) of every row, and `hidden_range` the range of it for unlabelled rows. The
+    groups add up to no less than `share_range`, the range of the share of positives among all rows. Small neighbours of
+    numbers and dates are joined, and so are small categories, as one group of others.
     """
     groupings = []
     ends = None if hidden_range is None else np.where(labelled[:, np.newaxis], 1.0, hidden_range)
+    if ends is not None and share_range is not None:
+        # Lists are promised at another level than the share of all rows.
+        least, most = (max(len(labelled) * share - labelled.sum(), 0.0) for share in share_range)
+        low, rest = float(ends[~labelled, 0].sum()), float((1.0 - ends[~labelled, 1]).sum())
+        ends[~labelled, 0] *= min(1.0, least / max(low, 1e-12))
+        ends[:, 1] = 1.0 - (1.0 - ends[:, 1]) * min(1.0, max((~labelled).sum() - most, 0.0) / max(rest, 1e-12))
     for j, column in enumerate(schema.columns):
         names, codes = _pool(column, matrix[:, j], positive)
         groups = [

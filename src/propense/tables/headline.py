@@ -1,4 +1,4 @@
-"""How many rows are positive, as every output says it: the range first, or why there is no number."""
+"""How many rows are positive, as every output says it: at least, the range, the middle; or why there is no number."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from propense._diagnostics.diagnosis import Diagnosis
 from propense.estimators import Naive
 from propense.tables.fit import TableFit
+from propense.tables.model import where_range_holds
 from propense.tables.promise import too_little_learned
 
 __all__ = ["SHARE_GIVEN", "Headline", "headline", "share_words"]
@@ -14,6 +15,7 @@ __all__ = ["SHARE_GIVEN", "Headline", "headline", "share_words"]
 SHARE_GIVEN = "that share was given"
 _TOO_LITTLE = "too little was learned from these rows"
 _NO_RANGE = "the method gives an estimate without a range"
+_SOURCES = "If a label from one source may halve or double the odds of a label from another"
 _NAIVE = "the naive method counts only the labelled rows and does not look for others"
 
 
@@ -32,6 +34,8 @@ class Headline:
         Why no number is given; empty if one is.
     certain : str
         Why there is a number without a range: it was given, or every class is known. Empty otherwise.
+    where : str
+        What the range holds in, such as "In 9 of 10 worlds whose labels look like these".
     """
 
     rows: int
@@ -41,6 +45,7 @@ class Headline:
     high: float
     unquoted: str = ""
     certain: str = ""
+    where: str = ""
 
     def __str__(self) -> str:
         if self.unquoted:
@@ -49,22 +54,11 @@ class Headline:
             return (
                 f"{self.middle:,.0f} of {self.rows:,} rows are positive ({self.percent(self.middle)}): {self.certain}."
             )
-        if self.at_end:
-            # A middle at an end would look like a mistake.
-            return f"{self.between}; the estimate itself is the {self.at_end} end."
-        return f"{self.between}; the middle estimate is {self.middle:,.0f} ({self.percent(self.middle)})."
-
-    @property
-    def between(self) -> str:
-        """The range as a clause: Between 359 and 958 of 2,000 rows are positive (18% to 48%)."""
-        low, high = (f"{each:,.0f}" for each in (self.low, self.high))
-        shares = f"{self.percent(self.low)} to {self.percent(self.high)}"
-        return f"Between {low} and {high} of {self.rows:,} rows are positive ({shares})"
-
-    @property
-    def at_end(self) -> str:
-        """The end of the range that the estimate is, if it is one: lower or upper; else empty."""
-        return {round(self.low): "lower", round(self.high): "upper"}.get(round(self.middle), "")
+        return (
+            f"At least {self.labelled:,} of {self.rows:,} rows are positive ({self.percent(self.labelled)}): those "
+            f"that are labelled. {self.where}, {self.positives} are ({self.share}); the middle is {self.middle:,.0f} "
+            f"({self.percent(self.middle)})."
+        )
 
     @property
     def without_range(self) -> bool:
@@ -121,12 +115,11 @@ def headline(found: TableFit) -> Headline:
     Headline
         Without a number if too little was learned, or if the method gives no range.
     """
-    counts, ends = found.counts, found.prior_range
+    counts, ends, where = found.counts, found.prior_range, where_range_holds(found.estimator)
     middle = counts.labelled + counts.hidden
     n, least = counts.rows, float(counts.labelled)
     if ends is None and found.sources is not None and len(found.sources.priors) > 1:
-        # Of several sources: if a label from one halves, or doubles, the odds of a label from another.
-        shares = found.sources.priors.values()
+        shares, where = found.sources.priors.values(), _SOURCES
         ends = min(shares), max(shares)
     diagnosis = getattr(found.estimator, "diagnosis_", None)
     if isinstance(diagnosis, Diagnosis) and diagnosis.labelling == "complete":
@@ -143,4 +136,4 @@ def headline(found: TableFit) -> Headline:
     if ends is None:
         return Headline(n, counts.labelled, middle, float("nan"), float("nan"), reason)
     low, high = (max(n * share, least) for share in ends)
-    return Headline(n, counts.labelled, middle, min(low, middle), max(high, middle), reason)
+    return Headline(n, counts.labelled, middle, min(low, middle), max(high, middle), reason, where=where)

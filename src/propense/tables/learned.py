@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from propense._diagnostics.diagnosis import Diagnosis
-from propense._steps.label_learners import PAIR
 from propense._text import listed
 from propense.estimators import SeveralSources
 from propense.tables.conclusion import conclude
@@ -30,16 +29,16 @@ _CHECKED = (
     "The rows that were checked were drawn at random, and the verdicts on them are right.",
     "The order of the list is that of the model.",
 )
-_RESTS = "The number of positives rests on this, and the ranges assume that it is true."
-_LEVELLING = "inferred from where labels level off among the most likely rows, and from how the rows are spread"
-_READINGS = f"The number of positives is {_LEVELLING}. Neither is certain, so the answer is a range."
-_WHICH = f"Which rows are positive is {_LEVELLING}. Neither is certain, so rows and groups have ranges."
+_WORLDS = (
+    "Labels alone do not show how many rows are positive. The range is what was true in simulated worlds, tables whose "
+    "classes are known, whose labels look like these."
+)
 _AUDITED = "The number of positives and its range rest on the rows that people checked, not on assumptions."
-_ASSUMPTIONS = "The range is what other assumptions about the labelling would give."
 GROUP_SHARES = (
     "A group's share is its number of labels divided by its estimated number of positives, drawn towards the overall "
     "share as far as chance explains the difference."
 )
+_HALF_RIGHT = "The range is of worlds in which that is right, half right or wrong."
 _RATIO = "The ratio compares it with the overall share."
 
 
@@ -62,22 +61,16 @@ def describe_learning(found: TableFit) -> list[str]:
         separates = estimator.description.separates
         rests = [f"What separates being positive from being labelled: {separates}."] if separates else []
         return [*_taken(found), *pattern, *rests, *_kept_to(found), *_sources(found), _scored_by(found)]
-    complete, known = diagnosis.labelling == "complete", known_share(found)
-    named = getattr(estimator, "propensity_features", None) is not None and not complete
-    # Without a number there is nothing that rests on anything.
-    quoted = not too_little_learned(estimator)
-    rests = [_RESTS] if named and not known and quoted else []
-    lines = [*([] if complete else _taken(found)), *rests, *pattern]
+    complete = diagnosis.labelling == "complete"
+    lines = [*([] if complete else _taken(found)), *pattern]
     if diagnosis.learners:
         lines.append(_learners(diagnosis.learners))
     if diagnosis.missing:
         lines.append(diagnosis.only_logistic)
-    if not math.isnan(diagnosis.stability):
-        same = f"{diagnosis.stability:.0%} of the rows"
-        lines.append(f"Models fitted to two halves of the rows give the same prediction for {same}.")
     lines += _kept_to(found)
-    if not complete and not named and quoted:
-        lines.append(_ASSUMPTIONS if not diagnosis.learners else _WHICH if known else _READINGS)
+    # Without a range there is nothing that it rests on.
+    if not complete and not diagnosis.is_given and not too_little_learned(estimator):
+        lines.append(_WORLDS)
     return [*lines, _scored_by(found)]
 
 
@@ -108,8 +101,9 @@ def describe_groups(found: TableFit) -> list[str]:
     if columns is not None:
         named = "it" if len(_distinct(found, columns)) == 1 else "them"
         lines.append(
-            f"Labelling was assumed to depend only on {_names(found, columns)}. If groups of other columns differ too, "
-            f"that is due to how these columns are related to {named}, or labelling depends on these columns after all."
+            f"These shares assume that labelling depends only on {_names(found, columns)}. If groups of other columns "
+            f"differ too, that is due to how these columns are related to {named}, or labelling depends on these "
+            "columns after all."
         )
     return lines
 
@@ -120,11 +114,10 @@ def describe_assumptions(found: TableFit) -> list[str]:
     if hasattr(estimator, "audit_"):
         return [_ALWAYS[0], _ALWAYS[-1], *_CHECKED]
     own = [*taken, *estimator.description.assumes]
-    if isinstance(getattr(estimator, "diagnosis_", None), Diagnosis):
-        if getattr(estimator, "propensity_features", None) is not None:
-            own = taken
-        else:
-            own = [*taken, *estimator.description.assumes[: 1 if known else None]]
+    diagnosis = getattr(estimator, "diagnosis_", None)
+    if isinstance(diagnosis, Diagnosis):
+        # Named columns take the place of the order of the rows, and a share that was given that of the worlds.
+        own = [*taken, *estimator.description.assumes[_allows_names(found) : 1 if diagnosis.is_given else None]]
     own += [f"The share of positives is {known}, as was given."] if known else []
     return [*_ALWAYS, *own]
 
@@ -134,11 +127,19 @@ def _taken(found: TableFit) -> list[str]:
     lines = []
     for option, what in (("propensity_features", "The chance of a label"), ("class_features", "Being positive")):
         columns = _named(found, option)
-        if columns is not None and len(columns):
+        if columns is not None and len(columns) and option == "propensity_features" and _allows_names(found):
+            lines.append(f"{what} was said to depend on {_names(found, columns)}. {_HALF_RIGHT}")
+        elif columns is not None and len(columns):
             lines.append(f"{what} was assumed to depend only on {_names(found, columns)}.")
         elif columns is not None:
             lines.append(_EQUALLY[option])
     return lines
+
+
+def _allows_names(found: TableFit) -> bool:
+    """Whether the range is of worlds in which the columns that were named for e are right, half right or wrong."""
+    diagnosis = getattr(found.estimator, "diagnosis_", None)
+    return isinstance(diagnosis, Diagnosis) and diagnosis.labelling == "named"
 
 
 def _named(found: TableFit, option: str) -> Any:
@@ -178,10 +179,10 @@ def _moved(found: TableFit) -> str:
     if not isinstance(found.estimator.prior, Mapping):
         ((before, after),) = moved.values()
         # Where both round to the same, nothing was moved that a reader could see.
-        return "" if f"{before:.0%}" == f"{after:.0%}" else f" From the labels alone it would have been {before:.0%}."
+        return "" if f"{before:.0%}" == f"{after:.0%}" else f" The middle of the labels alone was {before:.0%}."
     shares = listed([f"{before:.0%} ({group})" for group, (before, _) in moved.items()])
     others = " Rows of other groups stay as estimated." if _has_others(found, len(moved)) else ""
-    return f" From the labels alone it would have been {shares}.{others}"
+    return f" The middle of the labels alone was {shares}.{others}"
 
 
 def _has_others(found: TableFit, groups: int) -> bool:
@@ -213,7 +214,6 @@ def _distinct(found: TableFit, columns: Any) -> list[str]:
 
 def _learners(learned: dict[str, float]) -> str:
     """Which learner put labelled rows above unlabelled ones most often, and how often."""
-    learned = {"a linear pair" if name == PAIR else name: chance for name, chance in learned.items()}
     best = max(learned, key=lambda name: learned[name])
     others = [name for name in learned if name != best]
     if math.isnan(learned[best]):
@@ -224,8 +224,7 @@ def _learners(learned: dict[str, float]) -> str:
     )
     if not others:
         return f"Which rows are labelled was learned by {best}: {pairs}."
-    combined = f"Its scores are combined with those of {listed(others)}."
-    return f"Which rows are labelled was learned best by {best}: {pairs}. {combined}"
+    return f"Which rows are labelled was learned best by {best}: {pairs}. The score is its mean with {listed(others)}."
 
 
 def _scored_by(found: TableFit) -> str:

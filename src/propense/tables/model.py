@@ -141,7 +141,8 @@ class TableModel(Readable):
             return f"{share:.1%}, without a range"
         if ends[0] == ends[1]:
             return f"{share:.1%}, as was given"
-        return f"{ends[0]:.0%} to {ends[1]:.0%}, middle {share:.1%}"
+        where = where_range_holds(self.estimator)
+        return f"{where[0].lower()}{where[1:]}, {ends[0]:.0%} to {ends[1]:.0%}, middle {share:.0%}"
 
     def _sheets(self) -> list[Sheet]:
         lines = [[column.name, column.kind, ", ".join(column.levels[:12])] for column in self.schema.columns]
@@ -255,16 +256,22 @@ def out_of_fold_scores(estimator: BasePUClassifier, count: int) -> Scores | None
 
 
 def prior_range(estimator: BasePUClassifier) -> tuple[float, float] | None:
-    """The range of the share of positives, or what other assumptions would give; None if there is none."""
+    """The range of the share of positives; None if there is none."""
     facts = getattr(estimator, "audit_", None)
     if facts is not None:
         return facts.low, facts.high
     found = getattr(estimator, "diagnosis_", None)
     if not isinstance(found, Diagnosis) or found.labelling == "complete":
         return None
-    if not np.isnan(found.low):
-        return found.low, found.high
-    return min(found.priors.values()), max(found.priors.values())
+    return found.low, found.high
+
+
+def where_range_holds(estimator: BasePUClassifier) -> str:
+    """What that range holds in, as the beginning of a sentence; empty if there is none."""
+    if hasattr(estimator, "audit_"):
+        return "By the rows that people checked (95% interval)"
+    found = getattr(estimator, "diagnosis_", None)
+    return f"In 9 of 10 {found.where}" if isinstance(found, Diagnosis) else ""
 
 
 def review_order(estimator: BasePUClassifier, scores: Scores) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ __all__ = [
     "too_little_learned",
 ]
 
-# The doubts with which no number of positives is promised. With the first seven, rows or labels are too few, too
+# The doubts with which no number of positives is promised. With the first five, rows or labels are too few, too
 # unrelated to the columns or too closely followed to say how likely any row is; with the last three, the number of
 # positives is not determined at all. The other doubts are about how labels divide into being positive and being
 # labelled, which is what the range of h(x) is for.
@@ -30,15 +30,13 @@ UNSURE = (
     "few_labels",
     "labels_per_feature",
     "unexplained",
-    "falling_curve",
     "memorised",
-    "halves_disagree",
     "all_positive",
     "all_labelled",
     "no_overlap",
 )
 TOO_LITTLE = "too little was learned, as the notes on the fit explain"
-_COVERS = "The range covers chance and, within limits, other assumptions about the labelling."
+_COVERS = "In brackets: what 9 of 10 worlds whose labels look like these allow, with chance."
 _COVERS_AUDITED = "The range covers, in 95 of 100 cases, chance in the verdicts of the audit and in the number found."
 # Eight of ten values of a normal distribution are within this many standard deviations.
 _EIGHT_OF_TEN = 1.28
@@ -58,9 +56,9 @@ class Promise(Readable):
         The expected number of positives: the sum over the rows of h(x), the chance that an unlabelled row is positive.
     low, high : float
         The range of the number of positives. It begins with the sums of the lower ends and of the upper ends of h(x),
-        which cover assumptions about the labelling. Each end is then moved outwards by 1.28 standard deviations of the
-        number of positives among the rows, what chance adds in eight of ten cases. NaN if the method gives no range. If
-        an audit has corrected h(x), this is a 95 % interval instead.
+        which are those of worlds whose labels look like these. Each end is then moved outwards by 1.28 standard
+        deviations of the number of positives among the rows, what chance adds in eight of ten cases. NaN if the method
+        gives no range. If an audit has corrected h(x), this is a 95 % interval instead.
     unpromised : str
         Why the numbers should not be relied on; empty if they may.
     audited : bool

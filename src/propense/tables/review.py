@@ -114,8 +114,8 @@ def two_digits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 def list_rows(found: TableFit, top: int = 50, table: Any = None) -> ReviewList:
     """The unlabelled rows of a fit that are most likely to be positive, and how many of them should be.
 
-    `PUClassifier` scores each row by models that have not seen it. A method that does not, such as
-    `PUClassifier(learners="linear")`, gives a list too, but promises no number.
+    `PUClassifier` scores each row by models that have not seen it. A method that does not, such as `JERM`, gives a list
+    too, but promises no number.
 
     Parameters
     ----------

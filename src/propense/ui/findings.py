@@ -44,8 +44,7 @@ def describe_audit_result(found: TableAudit) -> dict[str, Any]:
     share, count = found.findings.positives, found.verdicts
     level = f"{100 * found.findings.confidence:g}%"
     return {
-        "headline": f"{share.low:.1%} to {share.high:.1%} of the rows are positive. The estimate is "
-        f"{share.estimate:.1%}. This rests on {count.positive + count.negative:,} checked rows, not on the assumptions "
-        f"of a model ({level} interval).",
+        "headline": f"About {share.estimate:.1%} of the rows are positive ({level} interval {share.low:.1%} to "
+        f"{share.high:.1%}). This rests on {count.positive + count.negative:,} checked rows, not on a model.",
         "counts": vars(count),
     }

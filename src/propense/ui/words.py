@@ -46,8 +46,6 @@ _ARGUMENT = re.compile(
 )
 # Fields of their own, which a message may speak of that names no column.
 _SETTINGS = ("dates", "missing_words", "missing", "duplicates")
-# Where in Python a number is found that the message gives.
-_ATTRIBUTE = re.compile(r" \(diagnosis_\.\w+\)")
 _COLUMN = re.compile(r"column (?P<name>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 
 
@@ -56,7 +54,7 @@ def in_fields(message: str, paths: dict[str, str] | None = None) -> str:
     for path, name in (paths or {}).items():
         message = message.replace(path, name)
     message = message.replace("Pass the value that", "Choose the value that")
-    return harmless(" ".join(_ARGUMENT.sub(_field, _ATTRIBUTE.sub("", message)).split()))
+    return harmless(" ".join(_ARGUMENT.sub(_field, message).split()))
 
 
 def _field(match: re.Match[str]) -> str:

@@ -75,10 +75,8 @@ class DaskDesign:
         sums = self._blocks.sum(function, *self._aligned(rows, weights))
         return float(sums[0]), sums[1:].reshape(coef.shape)
 
-    def curve(
-        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, level: bool = False
-    ) -> Matrix:
-        function = partial(_curve, self._columns, formula, coef, level, weights is not None)
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
+        function = partial(_curve, self._columns, formula, coef, weights is not None)
         return np.asarray(self._blocks.sum(function, *self._aligned(rows, weights)))
 
     def take(self, mask: Rows) -> Self:
@@ -169,11 +167,9 @@ def _sweep(
     return np.concatenate([[total], gradient.ravel()])
 
 
-def _curve(
-    columns: Index | None, formula: Formula, coef: Vector, level: bool, weighted: bool, block: Any, *rows: Any
-) -> Any:
+def _curve(columns: Index | None, formula: Formula, coef: Vector, weighted: bool, block: Any, *rows: Any) -> Any:
     rows, weights = (rows[:-1], rows[-1]) if weighted else (rows, None)
-    return _design(block, columns).curve(formula, coef, rows, weights, level=level)
+    return _design(block, columns).curve(formula, coef, rows, weights)
 
 
 def rows_of(array: da.Array, mask: da.Array, counts: tuple[int, ...]) -> da.Array:

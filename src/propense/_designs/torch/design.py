@@ -94,9 +94,7 @@ class TorchDesign:
         brought = self.bring(sums)
         return float(brought[0]), brought[1:].reshape(coef.shape)
 
-    def curve(
-        self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None, *, level: bool = False
-    ) -> Matrix:
+    def curve(self, formula: Formula, coef: Vector, rows: Sequence[Rows], weights: Rows | None = None) -> Matrix:
         sent = self.send(coef)
 
         def part(which: slice, block: Tensor) -> Tensor:
@@ -104,8 +102,7 @@ class TorchDesign:
             curvature = weigh(formula.curvature(_products(block, sent), *local), local_weights)
             if curvature.ndim == 1:
                 return _gram(block, curvature)
-            own, *others = curvature.T
-            return torch.stack([_gram(block, own), *[(_border if level else _gram)(block, each) for each in others]])
+            return torch.stack([_gram(block, each) for each in curvature.T])
 
         return self.bring(self._sum(part, _GRAM_ROWS))
 
@@ -210,15 +207,6 @@ def _sweep(
     gradient = out[1:].reshape(coef.shape)
     gradient[0] = slopes.sum(0)
     gradient[1:] = block.T @ slopes
-    return out
-
-
-def _border(block: Tensor, weights: Tensor) -> Tensor:
-    """The first row and the first column of XᵀWX of a block; 0 elsewhere."""
-    p = block.shape[1] + 1
-    out = torch.zeros((p, p), dtype=torch.float64, device=block.device)
-    out[0, 0] = weights.sum()
-    out[0, 1:] = out[1:, 0] = weights @ block
     return out
 
 

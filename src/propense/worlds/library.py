@@ -1,0 +1,167 @@
+"""The library of worlds: what each looked like, what was true in it, and the forest that says which look alike.
+
+``studies/worlds.py`` simulates the worlds and writes the file. Summaries are kept in bins, one byte each; a tree is its
+nodes in the order in which they are reached, left side first.
+"""
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propense._maths.arrays import Index, Matrix, Vector
+from propense._maths.logistic import logit, sigmoid
+from propense.worlds.answer import Answer, Given
+from propense.worlds.summary import Summary
+
+__all__ = ["LEAF", "TAILS", "Trees", "Worlds", "the_worlds"]
+
+# What stands for a leaf in the place of a summary.
+LEAF = 255
+# Labels given at random, as good as: the spread of e over the positives, divided by its mean, is at most this.
+_EVEN = 0.1
+# So many shares stand for all of them.
+_EVENLY = 100
+# If what is known is true of few worlds, the nearest speak, too: those that have this weight together.
+_ENOUGH = 0.05
+# The ends of the range of h, among worlds that look alike. Of all that hold the yield of a list in as many worlds whose
+# table was left out, these make the narrowest ranges (`python studies/library.py --check`).
+TAILS = (0.2, 0.95)
+# h in a block is at least this, and at most 1 less this.
+_CERTAIN = 0.004
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Binary trees over binned summaries, one after the other: a row goes left if its bin is at most the threshold."""
+
+    starts: Index
+    feature: NDArray[np.uint8]
+    threshold: NDArray[np.uint8]
+    right: NDArray[np.uint16]
+
+    def leaves(self, bins: NDArray[np.uint8]) -> NDArray[np.intp]:
+        """The leaf that each row reaches in each tree."""
+        rows = np.arange(len(bins))[:, np.newaxis]
+        node = np.broadcast_to(self.starts, (len(bins), len(self.starts))).astype(np.intp)
+        while True:
+            feature = self.feature[node]
+            inner = feature != LEAF
+            if not inner.any():
+                return node
+            left = bins[rows, np.where(inner, feature, 0)] <= self.threshold[node]
+            step = np.where(left, node + 1, self.starts + self.right[node])
+            node = np.where(inner, step, node)
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """The worlds that a table is compared with.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_summaries, n_edges)
+        Where one bin of a summary ends.
+    bins : uint8 ndarray of shape (n_worlds, n_summaries)
+    trees : Trees
+        Worlds in one leaf look alike.
+    hidden, unevenness : ndarray of shape (n_worlds,)
+        What was true: the log-odds of the share of positives among unlabelled rows; the standard deviation of e over
+        the positives, divided by its mean.
+    curve : uint8 ndarray of shape (n_worlds, len(BLOCKS) - 1)
+        The share of positives in each block of unlabelled rows, times 255.
+    far : float
+        How far from the nearest world a table is at most, nearly always.
+    """
+
+    edges: Matrix
+    bins: NDArray[np.uint8]
+    trees: Trees
+    hidden: Vector
+    unevenness: Vector
+    curve: NDArray[np.uint8]
+    far: float
+
+    @cached_property
+    def _leaves(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The leaf of every world in every tree, and how many share it."""
+        leaves = self.trees.leaves(self.bins)
+        return leaves, np.bincount(leaves.ravel(), minlength=len(self.trees.feature))[leaves].astype(np.float64)
+
+    def weights(self, values: Vector) -> Vector:
+        """How much each world looks like a table with these summaries; they add up to 1."""
+        leaves, counts = self._leaves
+        own = self.trees.leaves(self._bins_of(values)[np.newaxis])
+        return np.asarray(((leaves == own) / counts).mean(axis=1))
+
+    def distance(self, values: Vector) -> float:
+        """How far the nearest world is, in shares of the worlds between, on average over the summaries."""
+        far = np.abs(self.bins.astype(np.int16) - self._bins_of(values).astype(np.int16)).mean(axis=1)
+        return float(far.min() / (self.edges.shape[1] + 1))
+
+    def _bins_of(self, values: Vector) -> NDArray[np.uint8]:
+        found = [np.searchsorted(edges, value) for edges, value in zip(self.edges, values, strict=True)]
+        return np.array(found, dtype=np.uint8)
+
+    def like(self, summary: Summary, values: Vector, given: Given) -> Answer:
+        """What was true in worlds like a table: with its labels, `values` as its summaries and what is given of it."""
+        rate, weights, curves = summary.rate, self.weights(values), self.curve / 255.0
+        shares = rate + (1.0 - rate) * sigmoid(self.hidden)
+        if strange := self.distance(values) > self.far:
+            # Half of the weight goes to every share that the labels allow.
+            # More of it goes to the least and to the most, so that no end of a range moves inwards.
+            even = np.sin(0.5 * np.pi * (np.arange(_EVENLY) + 0.5) / _EVENLY) ** 2
+            shares = np.append(shares, rate + (1.0 - rate) * even)
+            curves = np.vstack([curves, np.tile(even[:, np.newaxis], curves.shape[1])])
+            weights = 0.5 * np.append(weights, np.full(_EVENLY, 1.0 / _EVENLY))
+        elif given.at_random:
+            weights = _nearest(weights, self.unevenness, _EVEN)
+        low = max(given.low, rate)
+        away = np.maximum(low - shares, shares - given.high)
+        weights = _nearest(weights, away, 0.0)
+        # Worlds beyond what is known say no more than that: they stand for all of it.
+        beyond = np.flatnonzero((away > 0.0) & (weights > 0.0))
+        beyond = beyond[np.argsort(shares[beyond], kind="stable")]
+        shares[beyond] = low + (given.high - low) * (np.arange(len(beyond)) + 0.5) / max(len(beyond), 1)
+        order = np.argsort(shares, kind="stable")
+        order = order[weights[order] > 0.0]
+        weights, curves = weights[order], np.clip(curves[order], _CERTAIN, 1.0 - _CERTAIN)
+        ends = np.array([_quantiles(each, weights, TAILS) for each in curves.T])
+        shares = shares[order]
+        return Answer(
+            shares,
+            weights,
+            float(weights @ shares),
+            weights @ logit(curves),
+            logit(ends[:, 0]),
+            logit(ends[:, 1]),
+            strange,
+        )
+
+
+def _quantiles(values: Vector, weights: Vector, levels: tuple[float, float]) -> Vector:
+    order = np.argsort(values, kind="stable")
+    return np.interp(levels, np.cumsum(weights[order]) - 0.5 * weights[order], values[order])
+
+
+def _nearest(weights: Vector, away: Vector, most: float) -> Vector:
+    """The weights of the worlds that are at most so far away, or of the nearest; they add up to 1."""
+    order = np.argsort(away, kind="stable")
+    enough = away[order[min(int(np.searchsorted(np.cumsum(weights[order]), _ENOUGH)), len(order) - 1)]]
+    some = np.where(away <= max(most, enough), weights, 0.0)
+    return np.asarray(some / some.sum())
+
+
+@cache
+def the_worlds(kind: str = "plain") -> Worlds:
+    """The library in the package: of "plain" labels, or with columns that were "named" for the labelling."""
+    with files("propense.worlds").joinpath("worlds.npz").open("rb") as file, np.load(file, allow_pickle=False) as found:
+        arrays: dict[str, Any] = {
+            name.removeprefix(f"{kind} "): found[name] for name in found.files if name.startswith(f"{kind} ")
+        }
+    trees = Trees(*(arrays.pop(name) for name in Trees.__dataclass_fields__))
+    real = {name: value.astype(np.float64) for name, value in arrays.items() if value.dtype.kind == "f"}
+    return Worlds(**{**arrays, **real, "trees": trees, "far": float(arrays["far"])})
