@@ -65,7 +65,7 @@ def test_the_score_of_a_frame_is_that_of_its_prepared_columns(clinic, convert):
 def test_columns_named_for_y_and_e_are_all_their_levels(clinic):
     frame, s = clinic
     model = linear(class_features=["age", "bmi"], propensity_features=["region"]).fit(frame, s)
-    score, e = model._posterior.score, model._propensity
+    score, e = model._posterior.posterior.score, model._posterior.propensity
     columns = [column for column in model._columns if column.name in ("age", "bmi")]
     assert score.preparation.names(columns) == ["age", "bmi", "bmi missing"]
     (region,) = (column for column in model._columns if column.name == "region")

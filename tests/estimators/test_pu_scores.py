@@ -20,7 +20,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import mapped, missing, tensor
 from propense import JERM, SAREM, PUClassifier
+from propense._inputs.sample import read_features
 from propense._maths.arrays import to_host
+from propense._maths.logistic import sigmoid
 from propense._steps.label_learners import LabelLearner
 from propense.datasets import make_double_logistic
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, PropenseError
@@ -659,11 +661,16 @@ def test_classifiers_that_cannot_read_x_are_refused(problem, elsewhere):
         PUClassifier(learners=NB).fit(elsewhere(X), s)
 
 
-def test_e_depends_on_its_columns_only(rng):
+def test_naming_columns_leaves_the_chance_of_a_label_as_it_is_found(rng):
+    """y and e move to the share in worlds together: y·e is that of the fit before, which e's columns decide alone."""
     frame, _, s = people(rng, 1500)
     named = quick(class_features=["age", "sector"], propensity_features=["insured"]).fit(frame, s)
-    moved = frame.assign(age=20.0, sector="farm")
-    np.testing.assert_allclose(named.predict_propensity(moved), named.predict_propensity(frame), rtol=1e-6)
+    y, e = named._posterior.posterior, named._posterior.propensity
+    design = read_features(named, frame)
+    before = sigmoid(y.log_odds(design)) * sigmoid(e.log_odds(design))
+    np.testing.assert_allclose(named.predict_proba(frame)[:, 1] * named.predict_propensity(frame), before, rtol=1e-9)
+    moved = read_features(named, frame.assign(age=20.0, sector="farm"))
+    np.testing.assert_allclose(e.log_odds(moved), e.log_odds(design), rtol=1e-9)
 
 
 def test_no_columns_for_e_make_it_constant(problem):

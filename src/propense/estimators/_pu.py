@@ -55,10 +55,11 @@ class PUClassifier(BasePUClassifier):
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
-        The columns that e may depend on. None names none: e then follows from the score. Named columns are a condition
-        on worlds, too: y is fitted along the score of the other columns and e over the named ones, and the range is of
-        worlds in which such names are right, half right or wrong. An empty list says that labels are given at random
-        among the positives.
+        The columns that you believe decide which positives are labelled. None names none: e then follows from the
+        score. If columns are named, y is fitted along the score of the other columns and e over the named ones. Names
+        are right only more or less, so the share of positives is of worlds in which they are right, half right or
+        wrong; y moves to it, and e with it so that y·e stays. So e follows other columns, too, where y moves far. An
+        empty list says that labels are given at random among the positives: e is the same for all of them.
     prior : float, (float, float) or dict of these, default=None
         The share of rows that are positive, or the range it lies in, if known from elsewhere. With ``prior_groups``,
         the share or range in each group: ``{"f": 0.12, "m": (0.15, 0.2)}``. Each group is adjusted by itself; rows of

@@ -1,7 +1,6 @@
 """The predictors y and e as plain values, and back."""
 
 import math
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -65,7 +64,7 @@ def _describe(predictor: Predictor, name: str, where: str) -> dict[str, Any]:
     if isinstance(predictor, CurvePredictor):
         return _SCORED.copy()
     if isinstance(predictor, LinePredictor):
-        return {"level": predictor.level, "slope": predictor.slope, "ends": predictor.ends}
+        return {"level": predictor.level, "slope": predictor.slope}
     if isinstance(predictor, LogisticPredictor | RootPredictor):
         return vars(predictor).copy()
     if isinstance(predictor, AnyLabelPredictor):
@@ -83,7 +82,7 @@ def build_predictors(
 ) -> tuple[Predictor, Predictor]:
     """The predictors of p columns with so many levels, 0 for numbers; None means that all are numbers."""
     curved = [name for name in PREDICTORS if facts[name] == _SCORED]
-    lined = facts["posterior"].keys() == {"level", "slope", "ends"}
+    lined = facts["posterior"].keys() == {"level", "slope"}
     if (bool(curved) or lined) != ("score" in facts) or bool(curved) != ("curves" in facts) or len(curved) == 1:
         raise ModelFileError(f"{what} has a label score that it does not use, or uses one that it lacks")
     if "own" in facts and not (lined and "preparation" in facts["own"]):
@@ -133,12 +132,11 @@ def _build_line(
     score: LabelScore, facts: dict[str, Any], p: int, levels: NDArray[np.int64] | None, what: str
 ) -> Predictor:
     """y on a line along a label score."""
-    level, slope, ends = (facts["posterior"][name] for name in ("level", "slope", "ends"))
-    pairs = isinstance(ends, tuple) and len(ends) in (0, 2) and all(type(e) is tuple and len(e) == 2 for e in ends)
-    if not pairs or not all(type(each) is float and abs(each) <= LARGEST for each in (level, slope, *chain(*ends))):
-        raise ModelFileError(f"the posterior of {what} has no finite level, slope or ends")
+    level, slope = facts["posterior"]["level"], facts["posterior"]["slope"]
+    if not all(type(each) is float and abs(each) <= LARGEST for each in (level, slope)):
+        raise ModelFileError(f"the posterior of {what} has no finite level or slope")
     own = _build_named(f"the posterior of {what}", facts["own"], p, levels) if "own" in facts else None
-    return LinePredictor(score, level, slope, own, ends)
+    return LinePredictor(score, level, slope, own)
 
 
 def _build_sources(who: str, facts: dict[str, Any], p: int, name: str) -> Predictor:

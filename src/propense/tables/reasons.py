@@ -12,6 +12,8 @@ from propense._inputs.columns import MISSING, Column, date_of
 from propense._inputs.moments import duration_words
 from propense._inputs.preparation import Preparation
 from propense._maths.arrays import Index
+from propense._steps.known_prior import unmoved
+from propense._steps.named_pair import NamedPredictor
 from propense.errors import InvalidInput, InvalidOption
 from propense.estimators._base import BasePUClassifier
 from propense.inference._parts import by_column
@@ -117,7 +119,11 @@ def _in_words(
     found = _reasons(estimator, preparation, matrix[:_MOST_ROWS]) if len(matrix) else None
     if found is None:
         return [RowReasons((), ()) for _ in matrix]
-    raising, hiding = _strongest(found.posterior), _strongest(-found.propensity)
+    labelling, (_, e) = found.propensity, unmoved(estimator._posterior, estimator._propensity)
+    if isinstance(e, NamedPredictor):
+        # e has moved with y to the share of positives, and so follows other columns, too.
+        labelling = np.where(np.isin(np.arange(matrix.shape[1]), e.columns), labelling, 0.0)
+    raising, hiding = _strongest(found.posterior), _strongest(-labelling)
 
     def phrases(i: int, order: Sequence[int]) -> tuple[str, ...]:
         return tuple(

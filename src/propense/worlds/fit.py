@@ -1,36 +1,30 @@
 """y and e from label scores: as in worlds like these, over named columns, or of classes that are all known."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from propense._designs import as_design
 from propense._diagnostics.diagnosis import LEVELS, Diagnosis
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows, Vector, namespace
-from propense._maths.double_logistic import hidden_positive
-from propense._maths.logistic import sigmoid
 from propense._steps.known_negatives import best_log_unknown, fit_complete, observed_loss
-from propense._steps.known_prior import KnownPrior
+from propense._steps.known_prior import KnownPrior, ShiftedPredictor, shift_to
 from propense._steps.label_scores import ScoredRows
 from propense._steps.learners import Learner
 from propense._steps.named_pair import fit_named
 from propense._steps.predictors import LogisticPredictor, Model, OutOfFold, certain
 from propense.worlds.answer import Answer, Given, curves_of, even_curves
 from propense.worlds.library import the_worlds
-from propense.worlds.predictors import CurvePredictor, LinePredictor, Move, Pair, range_of_hidden, three_pairs
+from propense.worlds.predictors import CurvePredictor, LinePredictor, Pair, pairs_along, range_of_hidden
 from propense.worlds.summary import named_values, ranking, summarise
 
 __all__ = ["fit_class_along", "fit_curves_along", "fit_named_along"]
 
 # The most rows, roughly, that are summarised: more hardly change a summary.
 _MOST_ROWS = 50_000
-# Log-odds that move further than this show nothing more in float64.
-_FAR = 60.0
 
 
 def fit_curves_along(sample: Sample, scored: ScoredRows, known: KnownPrior | None, at_random: bool) -> Model:
@@ -63,44 +57,15 @@ def fit_named_along(sample: Sample, scored: ScoredRows, known: KnownPrior | None
     names = named_values(t, a, b, a - fit.level - fit.slope * t, labelled, weights, len(fit.propensity.coef) - 1)
     ask = partial(the_worlds("named").like, summary, np.append(summary.values, names))
     answer = ask(_given(sample, known, False))
-    low, high, (up, down) = (move_to(share, a, b, labelled, weights) for share in answer.three())
-    ends = tuple((each[0] - up, each[1] - down) for each in (low, high))
-    coef = np.append(fit.propensity.coef[0] + down, fit.propensity.coef[1:])
-    y, e = replace(posterior, level=fit.level + up, ends=ends), replace(fit.propensity, coef=coef)
-    pairs = three_pairs((found[0] + up, found[1] + down), ends)
+    # y·e, the chance of a label, stays as it was found.
+    moves = tuple(shift_to(share, sample, *found, fit.log_unknown) for share in answer.three())
+    y, e = (ShiftedPredictor(posterior, fit.propensity, moves[-1], of_class, moves) for of_class in (True, False))
+    pairs = pairs_along([found] * 3, moves)
     answers = answer, answer if known is None else ask(_given(sample, None, False))
     model = _model(sample, scored, known, answers, (y, e), pairs, "named")
     search = fit.search
     path = [search.value / sample.total_weight]
     return replace(model, n_iter=max(search.n_iter, 1), converged=search.converged, risk_path=path)
-
-
-def move_to(share: float, a: Vector, b: Vector, labelled: Vector, weights: Vector) -> Move:
-    """How far the log-odds of y and of e move for y to have this share and y·e that of the labels.
-
-    So e depends on nothing that it did not depend on before.
-    """
-    w, rest = weights / weights.sum(), labelled == 0.0
-    rate = float(w @ labelled)
-
-    def down(up: float) -> float:
-        """The move of e for a move of y."""
-        y = w * sigmoid(a + up)
-        return _root(lambda move: float(y @ sigmoid(b + move)) - rate)
-
-    def excess(up: float) -> float:
-        h = hidden_positive((a + up)[rest], (b + down(up))[rest])
-        return rate + float(w[rest] @ h) - share
-
-    up = _root(excess)
-    return up, down(up)
-
-
-def _root(rising: Callable[[float], float]) -> float:
-    """Where a rising function is 0, as far as that can be."""
-    if rising(-_FAR) >= 0.0:
-        return -_FAR
-    return _FAR if rising(_FAR) <= 0.0 else float(brentq(rising, -_FAR, _FAR, xtol=1e-9))
 
 
 def fit_class_along(sample: Sample, scored: ScoredRows) -> Model:

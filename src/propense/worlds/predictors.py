@@ -10,11 +10,9 @@ from propense._steps.known_prior import ShiftedPredictor
 from propense._steps.label_scores import LabelScore
 from propense.worlds.curves import Curves
 
-__all__ = ["CurvePredictor", "LinePredictor", "Move", "Pair", "pairs_of", "range_of_hidden", "three_pairs"]
+__all__ = ["CurvePredictor", "LinePredictor", "Pair", "pairs_along", "pairs_of", "range_of_hidden"]
 
 Pair = tuple[Rows, Rows]
-# How far the log-odds of y and of e move.
-Move = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -32,16 +30,12 @@ class CurvePredictor:
 
 @dataclass(frozen=True)
 class LinePredictor:
-    """The log-odds level + slope·t along a label score t, and `own` added to them.
-
-    `ends` are how far the log-odds of y and e are from those in use at the low end of the range, and at the high end.
-    """
+    """The log-odds level + slope·t along a label score t, and `own` added to them."""
 
     score: LabelScore
     level: float
     slope: float
     own: Predictor | None = None
-    ends: tuple[Move, ...] = ()
 
     def log_odds(self, design: Design) -> Rows:
         return self.along(self.score.of(design), design)
@@ -59,13 +53,8 @@ def pairs_of(y: Any, e: Any, design: Design) -> list[Pair]:
     if isinstance(y, CurvePredictor):
         t = y.score.of(design)
         return [each.pair(t) for each in y.curves.three()]
-    return three_pairs((y.log_odds(design), e.log_odds(design)), y.ends)
-
-
-def three_pairs(pair: Pair, ends: tuple[Move, ...]) -> list[Pair]:
-    """The pair at the low end of the range, at the high end, and in use."""
-    a, b = pair
-    return [*((a + of_class, b + of_label) for of_class, of_label in ends), pair]
+    pair = y.log_odds(design), e.log_odds(design)
+    return [pair, pair, pair]
 
 
 def pairs_along(pairs: list[Pair], moves: tuple[Any, ...]) -> list[Pair]:
