@@ -26,8 +26,8 @@ reported = malignant & (np.random.default_rng(0).random(len(X)) < 1 / (1 + np.ex
 print(f"{len(X)} tumours, {malignant.sum()} malignant, {reported.sum()} reported")
 
 # %%
-# Fit, and print what the answer rests on. The labels do not show how many positives are missing from them. So the share
-# of positive rows is a range: quote the range rather than the number in its middle.
+# Fit, and print the answer. The labels do not show how many positives are missing from them. So the share of positive
+# rows is a range, of simulated worlds whose labels look like these: quote it rather than the number in its middle.
 model = PUClassifier(random_state=0).fit(X, reported)
 print(model.diagnosis_)
 
@@ -69,9 +69,8 @@ axes[1].legend(frameon=False)
 print(f"{found[49]} of the first 50 are malignant, and {found[99]} of the first 100")
 
 # %%
-# The third probability is e(x), that a positive row gets a label. Here the labels alone do not show clearly what it
-# depends on, as the diagnosis says. If you know the columns that labels depend on, name them: the range becomes
-# narrower, and e(x) follows the texture as it should.
+# The third probability is e(x), that a positive row gets a label. The labels alone do not show what it depends on. If
+# you know the columns that labels depend on, name them: e(x) then follows the texture as it should.
 named = PUClassifier(propensity_features=[1], random_state=0).fit(X, reported)
 print(named.diagnosis_)
 

@@ -32,7 +32,7 @@ print(found)
 
 # %%
 # Bars to the right raise the log-odds of being positive (blue) or of a label (orange); a bar of 1 multiplies the odds
-# by 2.7. Labels depend on the texture alone, because it was named.
+# by 2.7. Labels depend most on the texture, because it was named.
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained", sharex=True, sharey=True)
 places = np.arange(len(found.columns))[::-1]
 for ax, i in zip(axes, range(3), strict=True):

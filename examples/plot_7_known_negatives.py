@@ -46,6 +46,6 @@ ax.legend(frameon=False, loc="lower right")
 
 # %%
 # SAREM, which maximises the likelihood of the labels and the known negatives together, arrives at the truth with 200 of
-# them. ``PUClassifier`` gives them little weight: its estimate stays where it was, inside a range that holds the truth
-# and becomes somewhat narrower. If you have a hundred or more such rows, compare it with SAREM.
+# them. ``PUClassifier`` leaves them out of its range and uses them for nothing else, so that little changes. If you
+# have a hundred or more such rows, compare it with SAREM.
 plt.show()

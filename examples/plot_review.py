@@ -6,9 +6,9 @@ Take the unlabelled rows in the order of h(x), the probability that an unlabelle
 the first k rows is the number of positives to expect among them. :class:`~propense.plots.ReviewDisplay` draws it, with
 its range, and here also the true number.
 
-The labels alone leave much open: the range on the left is wide, and the true number lies in its upper half. On the
-right, the model is given the columns that the class and the labelling depend on: the range is narrower, and the list
-finds more positives.
+The labels alone leave much open: the range on the left is wide. On the right, the model is given the columns that the
+class and the labelling depend on, and the list finds more positives. The range stays wide, since such names may be
+wrong.
 """
 
 import numpy as np

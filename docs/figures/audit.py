@@ -23,7 +23,7 @@ def widths():
     X = StandardScaler().fit_transform(data.data)
     labelled = simulate(X, malignant, "S2", 0.3, rng=0).labelled
     X = X[:, [0, 1, 4, 5, 8]]
-    hidden = PUClassifier(learners="linear").fit(X, labelled).predict_hidden(X)
+    hidden = PUClassifier(learners="linear", random_state=0).fit(X, labelled).predict_hidden(X)
     unlabelled = np.flatnonzero(~labelled)
     rng = np.random.default_rng(0)
     along, simple = [], []

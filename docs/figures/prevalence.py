@@ -20,7 +20,6 @@ def results():
     reported = ill & (rng.random(n) < np.where(X["sex"] == "f", 0.6, 0.2))
     lists = []
     for prior in PRIORS:
-        # The default learners: linear ones give no range for a list.
         model = PUClassifier(prior=prior, random_state=0).fit(X, reported)
         top = np.argsort(-np.where(reported, -1, model.oof_hidden_), kind="stable")[:200]
         low, high = model.oof_hidden_range_[top].sum(axis=0)

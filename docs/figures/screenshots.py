@@ -1,6 +1,6 @@
-"""Takes the pictures of the report and of `propense serve` for the guides, by Chromium: docs/_static/*.webp.
+"""Takes the picture of `propense serve` for its guide, by Chromium: docs/_static/serve_columns.webp.
 
-The build of the site has no browser, so the pictures are kept. To take them again after a change of the pages:
+The build of the site has no browser, so the picture is kept. To take it again after a change of the page:
 python docs/figures/screenshots.py
 """
 
@@ -50,7 +50,7 @@ def keep(browser, name):
 
 
 def main():
-    """Fit the table of the guide on the local page, and take pictures on the way."""
+    """Map the columns of the table of the guide on the local page, and take a picture."""
     page = (DOCS / "guides" / "table.md").read_text()
     code = re.search(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -65,14 +65,6 @@ def main():
                 Select(wait_for(browser, By.ID, "label")).select_by_visible_text("reported")
                 Select(browser.find_element(By.ID, "id")).select_by_visible_text("patient")
                 keep(browser, "serve_columns")
-                browser.find_element(By.CSS_SELECTOR, "#columns button.main").click()
-                wait_for(browser, By.CSS_SELECTOR, ".headline .lead")
-                keep(browser, "serve")
-                browser.find_element(By.PARTIAL_LINK_TEXT, "Open the report").click()
-                WebDriverWait(browser, 30).until(lambda each: len(each.window_handles) == 2)
-                browser.switch_to.window(browser.window_handles[1])
-                wait_for(browser, By.TAG_NAME, "h1")
-                keep(browser, "report")
         finally:
             browser.quit()
             os.chdir(DOCS)

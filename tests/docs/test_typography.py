@@ -54,14 +54,14 @@ def test_a_number_does_not_break(typography, text, kept):
 
 
 def test_tables_among_the_output_keep_their_lines_and_sentences_do_not(typography):
-    code = "$ propense fit a.csv --cost-miss 3\nBetween 3 and 5 rows are positive.\n│ rows │ 3 │\nage  home\n      31\n"
+    code = "$ propense fit a.csv --cost-miss 3\nAt least 3 of 5 rows are positive.\n│ rows │ 3 │\nage  home\n      31\n"
     found = list(typography.Session().get_tokens(code))
     assert [part for kind, part in found if kind is Generic.Output.Table] == [
         "│ rows │ 3 │\n",
         "age  home\n",
         "      31\n",
     ]
-    assert (Generic.Output, "Between 3 and 5 rows are positive.\n") in found
+    assert (Generic.Output, "At least 3 of 5 rows are positive.\n") in found
     assert (Text.Word, "--cost-miss") in found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from propense._representation import Readable, Sheet
+from propense.errors import InvalidOption
 
 __all__ = ["LEVELS", "Diagnosis"]
 
@@ -94,6 +95,8 @@ class Diagnosis(Readable):
 
     def range(self, level: float = 0.9) -> tuple[float, float]:
         """The range of the share of positives that holds in this part of the worlds, 0.98 at most."""
+        if not 0.0 <= level <= 0.98:
+            raise InvalidOption(f"range(level={level!r}) is not between 0 and 0.98. Pass a share such as 0.9.")
         if self.labelling == "complete":
             return math.nan, math.nan
         low, high = np.interp([0.5 - 0.5 * level, 0.5 + 0.5 * level], LEVELS, self.shares)
@@ -112,7 +115,8 @@ class Diagnosis(Readable):
     @property
     def where(self) -> str:
         """The worlds that the answer is from."""
-        return _KINDS[self.labelling]
+        given = ", and whose share of positives is within what was given" if self.moved else ""
+        return _KINDS[self.labelling] + given
 
     def details(self) -> str:
         """The summary, ranges of other levels, and what learned the labels."""

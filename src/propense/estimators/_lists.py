@@ -10,9 +10,8 @@ __all__ = ["lists_by_class"]
 def lists_by_class(estimator: BasePUClassifier) -> bool:
     """Whether lists are ordered by y, and not by h.
 
-    They are where y and e both follow a label score: y finds more positives than h, which falls again where e is near
-    1. In all other methods, and where e has columns of its own, y does not say which positives are likely to be
-    unlabelled. `Naive` has no h.
+    They are where y and h both rise with one label score. In all other methods, and where e has columns of its own, y
+    does not say which positives are likely to be unlabelled. `Naive` has no h.
     """
     along = isinstance(estimator, PUClassifier)
     named = getattr(estimator, "propensity_features", None)
