@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from propense._diagnostics.diagnosis import LEVELS, Diagnosis
+from propense.errors import InvalidOption
 
 SHARES = tuple(np.linspace(0.1, 0.59, 99).tolist())
 LEARNERS = {"logistic regression": 0.71, "boosted trees": 0.78}
@@ -18,10 +19,13 @@ COMPLETE = replace(FOUND, labelling="complete", shares=(0.4,) * 99, middle=0.4)
 def test_ranges_are_quantiles_and_each_is_within_the_next():
     assert FOUND.range(0.9) == (FOUND.low, FOUND.high) == pytest.approx((0.12, 0.57))
     assert FOUND.range(0.0) == pytest.approx((0.345, 0.345))
-    lows, highs = np.transpose([FOUND.range(level) for level in (0.0, 0.3, 0.5, 0.9, 0.98, 1.0)])
+    lows, highs = np.transpose([FOUND.range(level) for level in (0.0, 0.3, 0.5, 0.9, 0.98)])
     assert (np.diff(lows) <= 0).all()
     assert (np.diff(highs) >= 0).all()
     assert LEVELS[49] == 0.5
+    for level in (-0.1, 0.99, 90, float("nan")):
+        with pytest.raises(InvalidOption, match=r"between 0 and 0\.98"):
+            FOUND.range(level)
 
 
 def test_the_summary_says_what_is_certain_the_range_and_the_middle():

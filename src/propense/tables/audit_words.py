@@ -69,8 +69,8 @@ def describe_correction(model: "TableModel") -> str:
     unsure = any(doubt.kind in UNSURE for doubt in model.estimator.doubts_)
     said = "its scores said" if unsure else "the model said"
     way = f"{'less' if after < before else 'more'} often positive than {said}"
-    if f"{after:.1%}" == f"{before:.1%}":
-        way = f"about as often positive as {said}"
+    if facts.low <= before <= facts.high:
+        way = f"about as often positive as {said}, as far as the verdicts show"
     return (
         f"The corrected model gives {after:.1%} positive rows (95% interval {ends}): unlabelled rows are {way}. What "
         "the labels show, and the order of the list, stay as they are."

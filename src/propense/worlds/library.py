@@ -30,8 +30,8 @@ _ENOUGH = 0.2
 # The ends of the range of h, among worlds that look alike. Of all that hold the yield of a list in as many worlds whose
 # table was left out, these make the narrowest ranges (`python studies/library.py --check`).
 TAILS = (0.2, 0.95)
-# The same where the share of positives is known, which tells nothing of how pure the top rows are: on the 16 tables, each
-# left out, lists then held in 96 % of the worlds, and with 0.2 in 87 %.
+# The same where the share of positives is known, which tells nothing of how pure the top rows are: on the 16 tables,
+# each left out, lists then held in 96 % of the worlds, and with 0.2 in 87 %.
 _KNOWN_TAILS = (0.05, 0.95)
 # h in a block is at least this, and at most 1 less this.
 _CERTAIN = 0.004
