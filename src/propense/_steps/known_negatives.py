@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Vector
-from propense._maths.double_logistic import hidden_log_odds
+from propense._maths.double_logistic import hidden_log_odds, joint_loss
 from propense._maths.known_negatives import known_loss
 from propense._maths.logistic import sigmoid
 from propense._risks import JointRisk, PairRisk, known_negative_loss
@@ -80,6 +80,8 @@ def best_log_unknown(sample: Sample, a: Any, b: Any) -> float:
 
 def observed_loss(sample: Sample, a: Any, b: Any, log_unknown: float) -> float:
     """The mean of −log of the chance of what is known of a row: labelled, a known negative, or neither."""
+    if sample.negative is None:
+        return sample.mean(joint_loss(a, b, sample.labelled))
     constant = known_negative_loss(sample.negative, sample.weights, log_unknown)
     return sample.mean(known_loss(a, b, sample.labelled, sample.negative, log_unknown)) + constant / sample.total_weight
 
