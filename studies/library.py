@@ -3,7 +3,7 @@
 Each world of the folder (``studies/worlds.py``) is summarised as a user's table is, a forest learns which summaries go
 with which share of hidden positives, and everything goes into one file of arrays, src/propense/worlds/worlds.npz.
 ``--check`` writes nothing: it shows how often ranges hold the truth in worlds whose table was left out, or whose table
-and way of labelling were.
+and way of labelling were. ``--tails`` shows which ends of the range of h make the narrowest ranges for lists.
 """
 
 import argparse
@@ -27,9 +27,8 @@ from propense._inputs.sample import Sample
 from propense._maths.logistic import logit, sigmoid
 from propense._steps.named_pair import fit_named
 from propense.worlds.answer import BLOCKS, Answer, Given
-from propense.worlds.curves import LabelCurve
 from propense.worlds.library import LEAF, Trees, Worlds
-from propense.worlds.summary import Summary, named_values, summarise
+from propense.worlds.summary import named_values, summarise
 from worlds import MECHANISMS, TABLES, World, read_worlds
 
 Rows = NDArray[np.float64]
@@ -40,6 +39,10 @@ SOURCES = (*TABLES, "simulated")
 _BINS, _TREES, _LEAF, _SUMMARIES = 100, 60, 10, 0.33
 # The parts that are left out, one after the other, to check.
 _PARTS = 5
+# Ends of the range of h to compare, on one of so many worlds that were left out.
+_TAILS, _OF_EACH = [(low, high) for low in (0.05, 0.1, 0.15, 0.2, 0.25) for high in (0.85, 0.9, 0.95, 0.98)], 5
+# What the package has itself.
+_NOT_WRITTEN = {"trees", "tails", "known_tails"}
 # The share of worlds that are not called strange.
 _NEARLY_ALL = 0.99
 
@@ -155,7 +158,9 @@ def write(path: Path, libraries: dict[str, Worlds], recipe: str) -> None:
     arrays: dict[str, Any] = {"recipe": np.array(recipe)}
     for kind, worlds in libraries.items():
         facts = {**vars(worlds), **vars(worlds.trees)}
-        for name in sorted({*Worlds.__dataclass_fields__, *Trees.__dataclass_fields__} - {"trees"}):
+        for name in sorted(
+            {*Worlds.__dataclass_fields__, *Trees.__dataclass_fields__} - {"trees", "tails", "known_tails"}
+        ):
             value = np.asarray(facts[name])
             arrays[f"{kind} {name}"] = value.astype(np.float32) if value.dtype.kind == "f" else value
     with zipfile.ZipFile(path, "w") as archive:
@@ -193,8 +198,7 @@ def _left_out(kept: list[Known], left: list[Known]) -> list[list[float]]:
 
 def _held(worlds: Worlds, world: Known) -> list[float]:
     """The mechanism; whether the range of P(Y=1) holds, its width, its middle's error; the first two of yields."""
-    summary = Summary(world.values, world.rate, world.rate, LabelCurve(0.0, 0.0, 0.5), 0.0)
-    answer = worlds.like(summary, world.values, Given())
+    answer = worlds.like(world.rate, world.values, Given())
     low, high, middle = answer.three()
     lists = [_list_held(answer, world, share) for share in (0.05, 0.1, 0.2)]
     held = low <= world.share <= high
@@ -212,12 +216,39 @@ def _list_held(answer: Answer, world: Known, share: float) -> tuple[float, float
     return float(low <= truth <= high), float(min(high, 1.0) - max(low, 0.0))
 
 
+def compare_tails(known: list[Known], jobs: int) -> None:
+    """Print how often ranges of h hold the yields of lists, with the share of positives unknown and known."""
+    parts = np.array([each.source for each in known]) % _PARTS
+    splits = [[[known[i] for i in np.flatnonzero(which)] for which in (parts != p, parts == p)] for p in range(_PARTS)]
+    found = Parallel(n_jobs=jobs)(delayed(_of_tails)(kept, left[::_OF_EACH]) for kept, left in splits)
+    print("| tails | held | width | held, share known | width |\n| --- |" + " ---: |" * 4)
+    for tails, row in zip(_TAILS, np.mean(np.concatenate(found, axis=1), axis=1), strict=True):
+        print(f"| {tails[0]:.0%}, {tails[1]:.0%} | {' | '.join(f'{each:.3f}'.lstrip('0') for each in row)} |")
+
+
+def _of_tails(kept: list[Known], left: list[Known]) -> Rows:
+    """For each pair of tails and each world: held and width, with the share unknown and known."""
+    worlds, rows = build(kept), []
+    for tails in _TAILS:
+        some = replace(worlds, tails=tails, known_tails=tails)
+        rows.append(
+            [[*_lists(some, each, Given()), *_lists(some, each, Given(each.share, each.share))] for each in left]
+        )
+    return np.array(rows)
+
+
+def _lists(worlds: Worlds, world: Known, given: Given) -> Rows:
+    answer = worlds.like(world.rate, world.values, given)
+    return np.mean([_list_held(answer, world, share) for share in (0.05, 0.1, 0.2)], axis=0)
+
+
 def main() -> None:
     """Build and write, or check."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path(".worlds"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--tails", action="store_true")
     asked = parser.parse_args()
     worlds = read_worlds(asked.folder)
     libraries = {}
@@ -228,6 +259,9 @@ def main() -> None:
         for several in [False, True][: 2 if kind == "plain" else 1] if asked.check else ():
             print(f"\n{kind}; left out: the table{' and the way of labelling' if several else ''}\n", flush=True)
             check(known, several, asked.jobs)
+        if asked.tails:
+            compare_tails(known, asked.jobs)
+            return
         library = build(known)
         libraries[kind] = replace(library, far=how_far(library, np.array([each.source for each in known])))
     if not asked.check:

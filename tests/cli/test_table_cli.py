@@ -127,7 +127,7 @@ def test_scores_from_a_file_equal_those_of_the_fit(folder, tmp_path, clinic):
     assert (
         f"Of the {(~found.labelled).sum()} unlabelled rows, about {found.counts.hidden:,.0f} are expected to be" in out
     )
-    assert "In brackets: what 9 of 10 worlds whose labels look like these allow" in out
+    assert "In brackets: what 8 of 10 worlds whose labels look like these allow" in out
     assert "If people check 20, 50 or 200 unlabelled rows that propense draws at random" in out
     assert f"whatever decides which rows are labelled: propense audit draw {folder / 'clinic.csv'} --model" in out
     np.testing.assert_array_equal(

@@ -94,7 +94,7 @@ def test_the_promise_is_the_sum_of_the_chances_with_a_range(found):
     np.testing.assert_allclose((promise.expected, promise.low, promise.high), 40 * np.array(expected), rtol=1e-12)
     between = f"({promise.low:.0f} to {promise.high:.0f})"
     assert str(promise) == f"Of these 40 rows, about {promise.expected:.0f} are expected to be positive {between}. " + (
-        "In brackets: what 9 of 10 worlds whose labels look like these allow, with chance."
+        "In brackets: what 8 of 10 worlds whose labels look like these allow, with chance."
     )
     assert str(list_rows(found, 1).promise).startswith("Of this row, about ")
 

@@ -38,7 +38,7 @@ def test_curves_are_one_model_of_the_middle_within_a_range(rng, name, given):
     summary = summarise(t, s, weights, 5)
     if GIVEN[given].high < summary.rate:
         pytest.skip("the labels exclude it")
-    answer = the_worlds().like(summary, summary.values, GIVEN[given])
+    answer = the_worlds().like(summary.rate, summary.values, GIVEN[given])
     rest = s == 0.0
     curves = curves_of(answer, summary, t[rest], weights[rest])
     a, b = curves.pair(T)

@@ -1,6 +1,7 @@
 """The library of worlds: a file of arrays that fit together, a forest that weighs, and conditions that are met."""
 
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 
 import numpy as np
@@ -139,7 +140,7 @@ def test_summaries_that_no_table_has_are_strange(kind):
 @pytest.mark.parametrize("given", [Given(0.3, 0.5), Given(0.62, 0.62), Given(0.0, 0.25), Given(0.97, 1.0)])
 def test_what_is_known_of_the_share_is_met(rng, given):
     summary = table(rng)
-    answer = the_worlds().like(summary, summary.values, given)
+    answer = the_worlds().like(summary.rate, summary.values, given)
     found = quantiles(answer)
     assert (found >= max(given.low, summary.rate) - 1e-12).all()
     assert (found <= given.high + 1e-12).all()
@@ -152,16 +153,16 @@ def test_what_is_known_of_the_share_is_met(rng, given):
 def test_a_range_that_says_nothing_changes_nothing(rng):
     summary = table(rng)
     ask = the_worlds().like
-    free, known = (ask(summary, summary.values, each) for each in (Given(), Given(summary.rate / 2, 1.0)))
+    free, known = (ask(summary.rate, summary.values, each) for each in (Given(), Given(summary.rate / 2, 1.0)))
     np.testing.assert_array_equal(quantiles(free), quantiles(known))
     assert summary.rate <= quantiles(free)[0]
 
 
 def test_a_narrower_range_is_within_the_wider_one(rng):
     summary = table(rng)
-    low, high = quantiles(the_worlds().like(summary, summary.values, Given()))[[4, 94]]
+    low, high = quantiles(the_worlds().like(summary.rate, summary.values, Given()))[[4, 94]]
     for part in (0.2, 0.5):
-        found = quantiles(the_worlds().like(summary, summary.values, Given(low + part * (high - low), high)))
+        found = quantiles(the_worlds().like(summary.rate, summary.values, Given(low + part * (high - low), high)))
         assert low <= found[4] <= found[94] <= high + 1e-9
 
 
@@ -171,20 +172,39 @@ def test_labels_at_random_are_answered_by_worlds_where_they_are(rng):
     # Half of what looks alike is even, and the rest has other shares.
     worlds = replace(worlds, unevenness=np.where(even, 0.0, 1.0), hidden=np.where(even, worlds.hidden, 9.0))
     most = summary.rate + (1 - summary.rate) * expit(9.0)
-    answer = worlds.like(summary, summary.values, Given(at_random=True))
+    answer = worlds.like(summary.rate, summary.values, Given(at_random=True))
     assert answer.shares.max() <= summary.rate + (1 - summary.rate) * expit(worlds.hidden[even].max()) + 1e-12
-    assert worlds.like(summary, summary.values, Given()).shares.max() == pytest.approx(most)
+    assert worlds.like(summary.rate, summary.values, Given()).shares.max() == pytest.approx(most)
 
 
 def test_labels_unlike_those_of_every_world_have_a_wider_range(rng):
     summary = table(rng)
-    near, far = (replace(the_worlds(), far=each).like(summary, summary.values, Given()) for each in (np.inf, -1.0))
+    near, far = (replace(the_worlds(), far=each).like(summary.rate, summary.values, Given()) for each in (np.inf, -1.0))
     assert (near.strange, far.strange) == (False, True)
     widths = [np.subtract(*quantiles(each)[[94, 4]]) for each in (near, far)]
     assert widths[0] < widths[1]
     assert far.weights.sum() == pytest.approx(1.0)
     # Every share that the labels allow is among them, within what is known.
-    known = replace(the_worlds(), far=-1.0).like(summary, summary.values, Given(0.5, 0.8))
+    known = replace(the_worlds(), far=-1.0).like(summary.rate, summary.values, Given(0.5, 0.8))
     assert 0.5 <= quantiles(known)[0] <= quantiles(known)[-1] <= 0.8
-    point = replace(the_worlds(), far=-1.0).like(summary, summary.values, Given(0.5, 0.5))
+    point = replace(the_worlds(), far=-1.0).like(summary.rate, summary.values, Given(0.5, 0.5))
     np.testing.assert_allclose(quantiles(point), 0.5)
+
+
+def test_the_range_of_h_is_wider_where_the_share_is_known_but_not_where_negatives_are(rng):
+    """By hand: quantiles of what was true in each block of the worlds."""
+    worlds, summary = the_worlds(), table(rng)
+    ask = partial(worlds.like, summary.rate, summary.values)
+    weights, curves = worlds.weights(summary.values), np.clip(worlds.curve / 255.0, 0.004, 0.996)
+    for given, (low, high) in {
+        Given(): worlds.tails,
+        Given(negative=1e-6): worlds.tails,
+        Given(high=1.0 - 1e-6): worlds.known_tails,
+    }.items():
+        found = ask(given)
+        for block, values in enumerate(curves.T):
+            order = np.argsort(values, kind="stable")
+            places = np.cumsum(weights[order]) - 0.5 * weights[order]
+            ends = np.interp((low, high), places, values[order])
+            np.testing.assert_allclose(expit([found.low[block], found.high[block]]), ends, atol=0.01)
+    assert ask(Given(negative=0.5)).shares.max() <= 0.5

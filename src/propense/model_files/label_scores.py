@@ -160,7 +160,8 @@ def build_curves(facts: Any, what: str) -> Curves:
         numbers = facts[name]
         if not isinstance(numbers, dict) or numbers.keys() != kind.__dataclass_fields__.keys():
             raise ModelFileError(f"the curves of y and e of {what} are not complete")
-        if not all(map(_is_number, numbers.values())) if kind is LabelCurve else not _is_bent(numbers):
+        valid = all(map(_is_number, numbers.values())) if kind is LabelCurve else _is_bent(numbers)
+        if not valid:
             raise ModelFileError(f"the curves of y and e of {what} have values that are not finite numbers")
     if not 0.0 < facts["label"]["height"] <= 1.0:
         raise ModelFileError(f"the curves of y and e of {what} have a height that is not above 0 and at most 1")

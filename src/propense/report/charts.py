@@ -163,7 +163,7 @@ def capacity_curve(capacity: Capacity) -> Curve | None:
     }
     first = f"{lengths[start]:,} rows" if lengths[start] != 1 else "1 row"
     rows = f"the first {first}" if lengths[start] != 1 else "the first row"
-    said = "95% interval" if capacity.audited else "range of 9 of 10 worlds whose labels look like these"
+    said = "95% interval" if capacity.audited else "range of 8 of 10 worlds whose labels look like these"
     return Curve(
         caption=f"Positives that the first rows of the list should hold: the middle, and the {said}",
         band=f"M0,100 L{path(high, forth)} L{path(low, forth[::-1])} Z",

@@ -36,7 +36,7 @@ UNSURE = (
     "no_overlap",
 )
 TOO_LITTLE = "too little was learned, as the notes on the fit explain"
-_COVERS = "In brackets: what 9 of 10 worlds whose labels look like these allow, with chance."
+_COVERS = "In brackets: what 8 of 10 worlds whose labels look like these allow, with chance."
 _COVERS_AUDITED = "The range covers, in 95 of 100 cases, chance in the verdicts of the audit and in the number found."
 # Eight of ten values of a normal distribution are within this many standard deviations.
 _EIGHT_OF_TEN = 1.28

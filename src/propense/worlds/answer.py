@@ -20,10 +20,14 @@ _TILT = 1e-3
 
 @dataclass(frozen=True)
 class Given:
-    """What is known of a table: the range of its share of positives, and whether labels are given at random."""
+    """What is known of a table: the range of its share of positives, negatives, and labels given at random.
+
+    `negative` is the share of rows that are known to be negative.
+    """
 
     low: float = 0.0
     high: float = 1.0
+    negative: float = 0.0
     at_random: bool = False
 
 

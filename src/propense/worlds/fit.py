@@ -31,7 +31,7 @@ def fit_curves_along(sample: Sample, scored: ScoredRows, known: KnownPrior | Non
     """y and e along the label scores, as in worlds whose labels look like these."""
     t, labelled, weights = _gather(sample, scored.t)
     summary = summarise(t, labelled, weights, _columns(sample))
-    ask = partial(the_worlds().like, summary, summary.values)
+    ask = partial(the_worlds().like, summary.rate, summary.values)
     answer = ask(_given(sample, known, at_random))
     rest = labelled == 0.0
     if at_random:
@@ -55,7 +55,7 @@ def fit_named_along(sample: Sample, scored: ScoredRows, known: KnownPrior | None
     t, a, b, labelled, weights = _gather(sample, scored.t, *found)
     summary = summarise(t, labelled, weights, _columns(sample))
     names = named_values(t, a, b, a - fit.level - fit.slope * t, labelled, weights, len(fit.propensity.coef) - 1)
-    ask = partial(the_worlds("named").like, summary, np.append(summary.values, names))
+    ask = partial(the_worlds("named").like, summary.rate, np.append(summary.values, names))
     answer = ask(_given(sample, known, False))
     # y·e, the chance of a label, stays as it was found.
     moves = tuple(shift_to(share, sample, *found, fit.log_unknown) for share in answer.three())
@@ -135,11 +135,11 @@ def _model(
 
 
 def _given(sample: Sample, known: KnownPrior | None, at_random: bool) -> Given:
-    """What is known of the share of positives: no known negative is one."""
-    most = 1.0 if sample.negative is None else 1.0 - sample.mean(sample.negative)
+    """What is known of the share of positives, and of labelling."""
+    negative = 0.0 if sample.negative is None else sample.mean(sample.negative)
     # Each group is moved by itself.
-    low, high = (0.0, most) if known is None or known.groups is not None else known.bounds
-    return Given(low, min(high, most), at_random)
+    low, high = (0.0, 1.0) if known is None or known.groups is not None else known.bounds
+    return Given(low, high, negative, at_random)
 
 
 def _columns(sample: Sample) -> int:

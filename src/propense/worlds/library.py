@@ -1,7 +1,7 @@
 """The library of worlds: what each looked like, what was true in it, and the forest that says which look alike.
 
-``studies/worlds.py`` simulates the worlds and writes the file. Summaries are kept in bins, one byte each; a tree is its
-nodes in the order in which they are reached, left side first.
+``studies/worlds.py`` simulates the worlds, and ``studies/library.py`` writes the file. Summaries are kept in bins, one
+byte each; a tree is its nodes in the order in which they are reached, left side first.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from propense._maths.arrays import Index, Matrix, Vector
 from propense._maths.logistic import logit, sigmoid
 from propense.worlds.answer import Answer, Given
-from propense.worlds.summary import Summary
 
-__all__ = ["LEAF", "TAILS", "Trees", "Worlds", "the_worlds"]
+__all__ = ["LEAF", "Trees", "Worlds", "the_worlds"]
 
 # What stands for a leaf in the place of a summary.
 LEAF = 255
@@ -27,12 +26,6 @@ _EVEN = 0.1
 _EVENLY = 100
 # If what is known is true of few worlds, the nearest speak, too: those that have this weight together.
 _ENOUGH = 0.2
-# The ends of the range of h, among worlds that look alike. Of all that hold the yield of a list in as many worlds whose
-# table was left out, these make the narrowest ranges (`python studies/library.py --check`).
-TAILS = (0.2, 0.95)
-# The same where the share of positives is known, which tells nothing of how pure the top rows are: on the 16 tables,
-# each left out, lists then held in 96 % of the worlds, and with 0.2 in 87 %.
-_KNOWN_TAILS = (0.05, 0.95)
 # h in a block is at least this, and at most 1 less this.
 _CERTAIN = 0.004
 
@@ -78,6 +71,9 @@ class Worlds:
         The share of positives in each block of unlabelled rows, times 255.
     far : float
         How far from the nearest world a table is at most, nearly always.
+    tails, known_tails : (float, float)
+        The ends of the range of h among worlds that look alike, and where the share of positives is known, which tells
+        nothing of how pure the top rows are. ``python studies/library.py --tails`` shows what each pair holds.
     """
 
     edges: Matrix
@@ -87,6 +83,8 @@ class Worlds:
     unevenness: Vector
     curve: NDArray[np.uint8]
     far: float
+    tails: tuple[float, float] = (0.2, 0.95)
+    known_tails: tuple[float, float] = (0.05, 0.95)
 
     @cached_property
     def _leaves(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -109,30 +107,30 @@ class Worlds:
         found = [np.searchsorted(edges, value) for edges, value in zip(self.edges, values, strict=True)]
         return np.array(found, dtype=np.uint8)
 
-    def like(self, summary: Summary, values: Vector, given: Given) -> Answer:
-        """What was true in worlds like a table: with its labels, `values` as its summaries and what is given of it."""
-        rate, weights, curves = summary.rate, self.weights(values), self.curve / 255.0
+    def like(self, rate: float, values: Vector, given: Given) -> Answer:
+        """What was true in worlds like a table: of this share labelled, with these summaries, and what is given."""
+        weights, curves = self.weights(values), self.curve / 255.0
         shares = rate + (1.0 - rate) * sigmoid(self.hidden)
         if strange := self.distance(values) > self.far:
-            # Half of the weight goes to every share that the labels allow.
-            # More of it goes to the least and to the most, so that no end of a range moves inwards.
+            # Half of the weight goes to all shares that the labels allow; more of it to the least and to the most, so
+            # that no end of a range moves inwards.
             even = np.sin(0.5 * np.pi * (np.arange(_EVENLY) + 0.5) / _EVENLY) ** 2
             shares = np.append(shares, rate + (1.0 - rate) * even)
             curves = np.vstack([curves, np.tile(even[:, np.newaxis], curves.shape[1])])
             weights = 0.5 * np.append(weights, np.full(_EVENLY, 1.0 / _EVENLY))
         elif given.at_random:
             weights = _nearest(weights, self.unevenness, _EVEN)
-        low = max(given.low, rate)
-        away = np.maximum(low - shares, shares - given.high)
+        low, high = max(given.low, rate), min(given.high, 1.0 - given.negative)
+        away = np.maximum(low - shares, shares - high)
         weights = _nearest(weights, away, 0.0)
         # Worlds beyond what is known say no more than that: they stand for all of it.
         beyond = np.flatnonzero((away > 0.0) & (weights > 0.0))
         beyond = beyond[np.argsort(shares[beyond], kind="stable")]
-        shares[beyond] = low + (given.high - low) * (np.arange(len(beyond)) + 0.5) / max(len(beyond), 1)
+        shares[beyond] = low + (high - low) * (np.arange(len(beyond)) + 0.5) / max(len(beyond), 1)
         order = np.argsort(shares, kind="stable")
         order = order[weights[order] > 0.0]
         weights, curves = weights[order], np.clip(curves[order], _CERTAIN, 1.0 - _CERTAIN)
-        tails = TAILS if given.low <= rate and given.high >= 1.0 else _KNOWN_TAILS
+        tails = self.tails if given.low <= rate and given.high >= 1.0 else self.known_tails
         ends = np.array([_quantiles(each, weights, tails) for each in curves.T])
         shares = shares[order]
         return Answer(

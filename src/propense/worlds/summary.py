@@ -68,19 +68,15 @@ class Summary:
     Attributes
     ----------
     values : ndarray of shape (len(NAMES),)
-    rate, top : float
-        The share of rows that are labelled, and that share among the top rows.
+    rate : float
+        The share of rows that are labelled.
     curve : LabelCurve
         Along the score with mean 0 and spread 1.
-    slope : float
-        Of the log-odds of a label along that score.
     """
 
     values: Vector
     rate: float
-    top: float
     curve: LabelCurve
-    slope: float
 
 
 def summarise(t: Vector, labelled: Vector, weights: Vector, columns: int) -> Summary:
@@ -137,7 +133,7 @@ def summarise(t: Vector, labelled: Vector, weights: Vector, columns: int) -> Sum
         np.log(rate / top),
         logit(float(np.clip(top, 1e-4, 0.999))),
     ]
-    return Summary(np.array(values, dtype=np.float64), rate, top, curve, max(float(slope), 0.0))
+    return Summary(np.array(values, dtype=np.float64), rate, curve)
 
 
 def named_values(t: Vector, a: Vector, b: Vector, own: Vector, s: Vector, w: Vector, features: int) -> Vector:
