@@ -127,7 +127,7 @@ def draw_world(number: int) -> World:
 def out_of_fold(X: Rows, labelled: Mask, seed: int) -> NDArray[np.float32]:
     """Log-odds of a label from models that have not seen the row, as `PUClassifier` learns them."""
     sample = Sample(as_design(X), labelled, None, None)
-    scored = fit_label_score(sample, auto_learners(sample, seed), cv=5, n_jobs=1, seed=seed)
+    scored = fit_label_score(sample, auto_learners(sample, seed), cv=None, n_jobs=1, seed=seed)
     return np.array(scored.parts, dtype=np.float32)
 
 

@@ -6,83 +6,53 @@ import math
 import numpy as np
 import pytest
 
-from propense._maths.tree_shapley import forest_shapley, join_trees
+from propense._maths.forest import Forest
+from propense._maths.tree_shapley import forest_shapley
 
 
-def random_tree(rng, columns, depth):
-    """A tree with random splits: left, right, column, cover, value; and a threshold for each node."""
-    nodes = []
-
-    def grow(cover, left_to_go):
-        place = len(nodes)
-        nodes.append([-1, -1, 0, cover, rng.normal(), rng.uniform()])
-        if left_to_go and rng.uniform() < 0.85:
-            share = rng.uniform(0.05, 0.95)
-            nodes[place][2] = int(rng.integers(columns))
-            nodes[place][0] = grow(cover * share, left_to_go - 1)
-            nodes[place][1] = grow(cover * (1 - share), left_to_go - 1)
-        return place
-
-    grow(100.0, depth)
-    *tree, thresholds = (np.array(each) for each in zip(*nodes, strict=True))
-    return tuple(tree), thresholds
+def grow(rng, depth, cover=100.0):
+    """Nodes of a tree with random splits: column, number, missing_left, by_level, cover."""
+    if not depth or rng.random() < 0.15:
+        return [(-1, rng.normal(), False, False, cover)]
+    share, by_level = rng.uniform(0.05, 0.95), rng.random() < 0.3
+    split = (rng.integers(5), rng.integers(2) if by_level else rng.random(), rng.random() < 0.5, by_level, cover)
+    return [split, *grow(rng, depth - 1, cover * share), *grow(rng, depth - 1, cover * (1 - share))]
 
 
-def known_value(tree, thresholds, row, known, node=0):
+def known_value(forest, node, row, known):
     """What a tree says if only some columns of a row are known."""
-    left, right, column, cover, value = (each[node] for each in tree)
-    if left < 0:
-        return value
-    parts = [known_value(tree, thresholds, row, known, int(child)) for child in (left, right)]
-    if column in known:
-        return parts[0] if row[int(column)] <= thresholds[node] else parts[1]
-    share = tree[3][int(left)] / cover
-    return share * parts[0] + (1 - share) * parts[1]
-
-
-def by_definition(tree, thresholds, row, columns):
-    out = np.zeros(columns)
-    for column in range(columns):
-        others = [each for each in range(columns) if each != column]
-        for size in range(columns):
-            weight = math.factorial(size) * math.factorial(columns - size - 1) / math.factorial(columns)
-            for known in itertools.combinations(others, size):
-                with_it = known_value(tree, thresholds, row, {*known, column})
-                out[column] += weight * (with_it - known_value(tree, thresholds, row, set(known)))
-    return out
+    if forest.is_leaf[node]:
+        return forest.number[node]
+    left, right = node + 1, forest.right[node]
+    if forest.column[node] in known:
+        goes_left = forest.goes_left(np.array([node]), row[np.newaxis])[0, 0]
+        return known_value(forest, left if goes_left else right, row, known)
+    shares = forest.cover[[left, right]] / forest.cover[node]
+    return sum(share * known_value(forest, each, row, known) for share, each in zip(shares, (left, right), strict=True))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [3, 200])
-def test_every_column_gets_its_shapley_value(rng, rows):
+@pytest.mark.parametrize("count", [3, 200])
+def test_every_column_gets_its_shapley_value(rng, count):
     # 200 rows are more than the combinations of answers at most leaves, 3 are fewer: two ways to the same values.
-    columns, grown = 5, [random_tree(rng, 5, 6) for _ in range(4)]
-    X = rng.uniform(size=(rows, columns))
-    forest = join_trees([tree for tree, _ in grown])
-    thresholds = np.concatenate([each for _, each in grown])
-
-    def goes_left(nodes):
-        return X.T[forest.column[nodes]] <= thresholds[nodes, np.newaxis]
-
-    base, value, shares = forest_shapley(forest, goes_left, rows, columns)
-    for row in range(min(rows, 3)):
-        expected = sum(by_definition(*each, X[row], columns) for each in grown)
-        np.testing.assert_allclose(shares[row], expected, atol=1e-12)
-        said = sum(known_value(*each, X[row], set(range(columns))) for each in grown)
-        assert value[row] == pytest.approx(said, abs=1e-12)
+    nodes = zip(*(node for _ in range(4) for node in grow(rng, 6)), (-1, 2.5, False, False, 100.0), strict=True)
+    kinds = (np.int32, float, bool, bool, float)
+    forest = Forest(0.25, *map(np.array, nodes, kinds), sets=np.array([[True, False], [False, True]]))
+    assert forest.problem(5) == ""
+    rows = rng.choice([0.0, 1.0, np.nan, *rng.random(5)], size=(count, 6))
+    base, value, shares = forest_shapley(forest, rows)
+    for row, found in zip(rows[:3], shares, strict=False):
+        said = {
+            known: sum(known_value(forest, root, row, known) for root in forest.roots)
+            for size in range(6)
+            for known in itertools.combinations(range(5), size)
+        }
+        for column in range(5):
+            others = [known for known in said if column not in known]
+            gains = [said[tuple(sorted((*known, column)))] - said[known] for known in others]
+            weights = [1 / (5 * math.comb(4, len(known))) for known in others]
+            assert found[column] == pytest.approx(np.dot(weights, gains), abs=1e-12)
+        assert base == pytest.approx(0.25 + said[()], abs=1e-12)
+    assert not shares[:, 5].any()
+    np.testing.assert_allclose(value, forest.log_odds(rows), atol=1e-12)
     np.testing.assert_allclose(base + shares.sum(axis=1), value, atol=1e-12)
-    assert base == pytest.approx(sum(known_value(*each, X[0], set()) for each in grown), abs=1e-12)
-
-
-def test_a_tree_without_splits_and_many_columns_add_nothing(rng):
-    leaf = tuple(np.array(each) for each in ([-1], [-1], [0], [10.0], [2.5]))
-    base, value, shares = forest_shapley(join_trees([leaf, leaf]), lambda nodes: None, 3, 40)
-    assert base == 5.0
-    assert (value == 5.0).all()
-    assert not shares.any()
-
-
-def test_nodes_that_are_not_trees_have_an_end():
-    ring = tuple(np.array(each) for each in ([1, 0], [1, 0], [0, 0], [10.0, 5.0], [0.0, 1.0]))
-    with pytest.raises(ValueError, match="not trees"):
-        forest_shapley(join_trees([ring]), lambda nodes: np.ones((len(nodes), 3), dtype=bool), 3, 2)

@@ -1,7 +1,6 @@
-"""Label scores: out of fold for the rows of fit, the mean of the fold models for others, each by its definition."""
+"""Label scores: out of fold for the rows of fit, of a fit to all rows for others, each by its definition."""
 
 import math
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -37,12 +36,11 @@ def score(X, s, learners, *, cv=4, n_jobs=None, weights=None, **more):
 
 
 def by_hand(X, s, make, *, cv=4):
-    """Out-of-fold log-odds, and those of the mean of the fold models for other rows."""
-    out, models = np.empty(len(s)), []
+    """Out-of-fold log-odds."""
+    out = np.empty(len(s))
     for rest, held in StratifiedKFold(cv, shuffle=True, random_state=0).split(X, s):
-        models.append(make().fit(X[rest], s[rest]))
-        out[held] = log_odds(models[-1], X[held])
-    return out, models
+        out[held] = log_odds(make().fit(X[rest], s[rest]), X[held])
+    return out
 
 
 def log_odds(model, X):
@@ -85,9 +83,8 @@ def test_scores_are_the_mean_of_the_log_odds_that_models_give_rows_they_have_not
     Z, fresh = StandardScaler().fit_transform(X), rng.normal(size=(50, 3))
     rows, ours, new = StandardScaler().fit(X).transform(fresh), [], []
     for make in kinds:
-        out, models = by_hand(Z, s, make)
-        ours.append(out)
-        new.append(np.mean([log_odds(each, rows) for each in models], axis=0))
+        ours.append(by_hand(Z, s, make))
+        new.append(log_odds(make().fit(Z, s), rows))
     np.testing.assert_allclose(found.parts, ours, atol=1e-9)
     mean = np.mean(ours, axis=0)
     np.testing.assert_allclose(found.t, (mean - mean.mean()) / mean.std(), atol=1e-9)
@@ -135,9 +132,8 @@ def test_where_nothing_is_learned_every_score_is_0():
 
 @pytest.mark.parametrize(("n", "labels", "folds"), [(240, 60, 4), (150, 60, 3), (240, 20, 3), (240, 2, 2), (240, 1, 1)])
 def test_small_tables_have_fewer_folds(rng, n, labels, folds):
-    X, s = rng.normal(size=(n, 2)), np.arange(n) < labels
-    found = score(X, s, [LabelLearner("ours")])
-    assert len(found.score.members[0].predictors) == folds
+    sample = Sample(as_design(rng.normal(size=(n, 2))), np.arange(n) < labels, None, None)
+    assert len(list(label_scores.split_rows(sample, 4, 0))) == folds
 
 
 def test_every_fold_has_its_share_of_the_labels_and_of_the_known_negatives(problem):
@@ -240,12 +236,8 @@ def test_what_a_fold_is_scored_by_does_not_depend_on_its_labels(rng):
     other[held[0]] = ~s[held[0]]
     learners = [LabelLearner("ours"), *given_learners([GaussianNB()])]
     one, two = (score(X, each, learners, cv=folds) for each in (s, other))
-    design = as_design(one.score.preparation.transform(X))
-    for before, after in zip(one.score.members, two.score.members, strict=True):
-        gaps = [
-            np.abs(a.log_odds(design) - b.log_odds(design)).max()
-            for a, b in zip(before.predictors, after.predictors, strict=True)
-        ]
+    for before, after in zip(one.parts, two.parts, strict=True):
+        gaps = [np.abs(before - after)[rows].max() for rows in held]
         assert gaps[0] < 1e-4
         assert min(gaps[1:]) > 0.1
 
@@ -266,28 +258,3 @@ def test_weights_count_where_columns_are_prepared(problem, rng):
     weights = rng.exponential(size=240)
     found = score(X, s, [LabelLearner("ours")], weights=weights)
     np.testing.assert_allclose(found.score.preparation.means, np.average(X, axis=0, weights=weights), rtol=1e-9)
-
-
-@pytest.mark.slow
-def test_threads_change_no_digit_of_a_score(problem, monkeypatch):
-    X, s = problem
-    sample = Sample(as_design(X), s, None, None)
-    found = score(X, s, auto_learners(sample, 0)).score
-    assert any(member.plain for member in found.members)
-    rows = np.tile(X, (5, 1)) * np.linspace(0.1, 2.0, 1200)[:, np.newaxis]
-    inside, ran = threading.get_ident(), []
-    monkeypatch.setattr(label_scores, "fits_at_once", lambda n_jobs: 3)
-    alone = label_scores._predict_alone
-
-    def watched(design, predictor):
-        ran.append(threading.get_ident())
-        return alone(design, predictor)
-
-    monkeypatch.setattr(label_scores, "_predict_alone", watched)
-    threaded = found.of(as_design(rows))
-    # The boosted trees of four folds.
-    assert len(ran) == 4
-    assert inside not in ran
-    monkeypatch.setattr(label_scores, "_THREADED_ROWS", 10**6)
-    assert threaded.tobytes() == found.of(as_design(rows)).tobytes()
-    assert ran[4:] == [inside] * 4

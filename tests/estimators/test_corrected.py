@@ -15,7 +15,6 @@ from propense._maths.double_logistic import hidden_positive
 from propense._steps.corrected import Audited, correct_rows, correction_slopes
 from propense.errors import InvalidOption, ModelFileError
 from propense.estimators._corrected import with_audit, without_audit
-from propense.model_files.codec import build_model, describe_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -125,14 +124,14 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("name", NONSENSE)
-def test_nonsense_is_no_audit(problem, name):
+def test_nonsense_is_no_audit(problem, name, tmp_path):
     assert Audited.is_valid(asdict(FACTS))
-    description = describe_model(with_audit(Naive().fit(*problem), FACTS, 0.6))
-    build_model(description)
+    model = with_audit(Naive().fit(*problem), FACTS, 0.6)
+    save(model, tmp_path / "m.propense")
     for value in NONSENSE[name]:
-        description["fitted"]["audit_"][name] = value
-        with pytest.raises(ModelFileError, match="audit_ of Naive is not valid"):
-            build_model(description)
+        model.audit_ = replace(FACTS, **{name: value})
+        with pytest.raises(ModelFileError, match="Audited"):
+            save(model, tmp_path / "m.propense")
 
 
 def test_the_facts_are_said_in_words():

@@ -31,7 +31,6 @@ METHODS = {
     "LBE as published": LBE(variant="published", max_iter=6, random_state=0),
     "JointMLE": JointMLE(n_starts=3, random_state=0),
     "PUClassifier": PUClassifier(learners="linear", random_state=0),
-    "PUClassifier of learners": PUClassifier(random_state=0),
     "a method without parts": Naive(),
 }
 
@@ -77,7 +76,6 @@ def assert_same(one, other, X):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize(
     ("name", "spread"),
     [
@@ -227,11 +225,10 @@ def test_data_in_small_units_are_recognised_as_others(data, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_trees")
 def test_a_stopped_fit_goes_on_with_missing_numbers(data, tmp_path, stop_at_each_part):
     file, X, other = tmp_path / "fit.checkpoint", data.X.copy(), data.X + 1.0
     X[::7, 1] = other[::7, 1] = np.nan
-    method = PUClassifier(random_state=0)
+    method = METHODS["PUClassifier"]
     with pytest.raises(Stop):
         fit_resumable(clone(method), X, data.labelled, file)
     with pytest.raises(CheckpointError, match="values of the rows"):

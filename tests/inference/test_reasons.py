@@ -1,6 +1,5 @@
 """Why a row: contributions of the columns, which add up to the log-odds of every method."""
 
-import itertools
 import math
 import re
 
@@ -8,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -25,12 +23,9 @@ from propense._inputs.sample import read_features
 from propense._inputs.typical import mean_row
 from propense._maths.shapley import Part, carry
 from propense._steps.predictors import ClassifierPredictor
-from propense._steps.small_trees import Tree, as_tables
 from propense.errors import InvalidInput, ModelFileError
 from propense.estimators._corrected import with_audit
-from propense.inference._forests import tree_part
 from propense.inference._parts import Explained, part_of
-from propense.model_files.codec import build_model, describe_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -213,26 +208,12 @@ def test_a_saved_model_gives_the_same_reasons(curved, tmp_path):
         assert_adds_up(loaded, frame, rows=range(5))
 
 
-def test_a_mean_row_in_a_file_that_does_not_fit_is_refused(problem):
-    X, s = problem
+def test_a_mean_row_in_a_file_that_does_not_fit_is_refused(problem, tmp_path):
+    model = JERM().fit(*problem)
     for wrong in (np.zeros(2), np.array([0.0, np.nan, 1.0]), "no"):
-        description = describe_model(JERM().fit(X, s))
-        places = [each for each in _tables(description) if "mean" in each]
-        assert len(places) == 1
-        places[0]["mean"] = wrong
+        model._mean = wrong
         with pytest.raises(ModelFileError, match="mean"):
-            build_model(description)
-
-
-def _tables(value):
-    """Every dict inside a description."""
-    if isinstance(value, dict):
-        yield value
-        for each in value.values():
-            yield from _tables(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _tables(each)
+            save(model, tmp_path / "m.propense")
 
 
 def test_rows_that_are_not_there_are_refused(problem):
@@ -258,57 +239,20 @@ def test_naive_has_no_reason_for_a_label(problem):
     assert "whatever the columns hold" in found.words(0)
 
 
-@pytest.mark.parametrize(
-    "classifier",
-    [
-        HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=6, random_state=0, categorical_features=[2]),
-        ExtraTreesClassifier(6, min_samples_leaf=10, random_state=0),
-        RandomForestClassifier(6, random_state=0),
-        DecisionTreeClassifier(max_depth=4, random_state=0),
-    ],
-)
-def test_trees_of_scikit_learn_are_read_as_they_predict(rng, classifier):
+def test_boosted_trees_are_compared_with_the_rows_of_fit(rng):
     X = rng.normal(size=(400, 4))
     X[:, 2] = rng.integers(0, 5, 400)
-    y = (X[:, 0] + (X[:, 2] == 3) + X[:, 1] * X[:, 3] + rng.normal(size=400) > 0.5).astype(int)
+    y = X[:, 0] + (X[:, 2] == 3) + X[:, 1] * X[:, 3] + rng.normal(size=400) > 0.5
     X[rng.random((400, 4)) < 0.1] = np.nan
-    fitted = clone(classifier).fit(X, y)
-    rows = X[:60].copy()
-    # A category that was not there.
-    rows[:3, 2] = 9.0
-    log_odds = ClassifierPredictor(fitted).log_odds(as_design(rows))
-    part = tree_part(fitted, rows, log_odds)
-    np.testing.assert_allclose(part.value, log_odds, atol=1e-8)
-    np.testing.assert_allclose(part.base + part.shares.sum(axis=1), part.value, atol=1e-8)
-    if isinstance(classifier, HistGradientBoostingClassifier):
-        # What no tree asks for adds nothing.
-        assert np.abs(part.shares).sum(axis=0).min() > 0
-        assert part.base == pytest.approx(fitted.decision_function(X).mean(), abs=0.02)
-
-
-def test_trees_in_tables_get_shapley_values_against_the_typical_row(rng):
-    leaves = np.array([-1, -1, -1, -1])
-    tree = Tree(
-        left=np.array([1, 3, 5, *leaves]),
-        right=np.array([2, 4, 6, *leaves]),
-        feature=np.array([0, 1, 0, 0, 0, 0, 0]),
-        threshold=np.array([0.0, 0.5, 1.0, 0, 0, 0, 0]),
-        value=np.array([0, 0, 0, 1.0, -2.0, 3.0, 0.5]),
-    )
-    predictor = as_tables(0.25, [tree, tree])
-    X, mean = rng.normal(size=(20, 3)), np.array([0.1, -0.2, 0.3])
-    part = part_of(predictor, Explained(as_design(X), mean, None))
-    said = predictor.of_rows(X)
-    np.testing.assert_allclose(part.base, predictor.of_rows(mean[np.newaxis])[0])
-    np.testing.assert_allclose(part.base + part.shares.sum(axis=1), said, atol=1e-12)
-    expected = np.zeros((20, 3))
-    for order in itertools.permutations(range(3)):
-        row = np.tile(mean, (20, 1))
-        for column in order:
-            before = predictor.of_rows(row)
-            row[:, column] = X[:, column]
-            expected[:, column] += (predictor.of_rows(row) - before) / math.factorial(3)
-    np.testing.assert_allclose(part.shares, expected, atol=1e-12)
+    columns = np.array([0, 1, 2])
+    classifier = HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=6, categorical_features=[2], random_state=0)
+    predictor = ClassifierPredictor(classifier.fit(X[:, columns], y), columns)
+    said = predictor.log_odds(as_design(X))
+    # What they are compared with does not depend on the mean of the columns.
+    part = part_of(predictor, Explained(as_design(X), np.full(8, np.inf), np.array([0, 0, 5, 0])))
+    np.testing.assert_allclose(part.base + part.shares.sum(axis=1), said, atol=1e-8)
+    assert part.base == pytest.approx(said.mean(), abs=0.02)
+    assert np.flatnonzero(np.abs(part.shares).sum(axis=0)).tolist() == [0, 1, 2]
 
 
 def test_a_function_of_parts_is_split_exactly_also_at_the_baseline(rng):

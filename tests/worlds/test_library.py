@@ -84,12 +84,12 @@ def walk(trees, tree, bins):
     return node
 
 
-def test_a_row_reaches_the_leaf_that_a_walk_reaches(kind, rng):
+def test_rows_are_with_a_row_where_walks_reach_the_same_leaf(kind, rng):
     trees = the_worlds(kind).trees
-    bins = rng.integers(0, 101, size=(20, len(KINDS[kind]))).astype(np.uint8)
-    found = trees.leaves(bins)
-    for tree in range(0, len(trees.starts), 7):
-        assert [walk(trees, tree, row) for row in bins] == found[:, tree].tolist()
+    own, *bins = rng.integers(0, 101, size=(200, len(KINDS[kind]))).astype(np.uint8)
+    for tree, found in enumerate(trees.with_row(own, np.array(bins))):
+        leaf = walk(trees, tree, own)
+        assert found.tolist() == [row for row, each in enumerate(bins) if walk(trees, tree, each) == leaf]
 
 
 @pytest.fixture

@@ -144,15 +144,17 @@ class ClassifierOption:
 
 @dataclass(frozen=True)
 class FoldsOption:
-    """A number of folds, or the folds themselves."""
+    """A number of folds, or the folds themselves; None leaves the number to the table."""
 
     def allows(self, value: Any) -> bool:
+        if value is None:
+            return True
         pairs = isinstance(value, list | tuple) and all(hasattr(each, "__len__") and len(each) == 2 for each in value)
         return (pairs and len(value) > 1) or Count(low=2, high=1000).allows(value)
 
     def __str__(self) -> str:
         return (
-            "a whole number from 2 to 1000, or a list of pairs (rows to fit, rows to score), such as "
+            "None, a whole number from 2 to 1000, or a list of pairs (rows to fit, rows to score), such as "
             "list(GroupKFold(5).split(X, y, groups))"
         )
 

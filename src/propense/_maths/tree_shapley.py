@@ -13,7 +13,7 @@ rule with half as many points as columns is exact. It depends on the row through
 bits share one computation.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,81 +22,33 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._maths.arrays import Index, Matrix, Vector
+from propense._maths.forest import Forest
 
-__all__ = ["MOST_COLUMNS", "Forest", "forest_shapley", "join_trees"]
+__all__ = ["forest_shapley"]
 
-# The most columns on the way to a leaf: their bits are one integer.
-MOST_COLUMNS = 60
 # Leaves, and numbers, that are worked on at a time.
 _LEAVES, _NUMBERS = 600, 2_000_000
 
 
-@dataclass(frozen=True)
-class Forest:
-    """Trees, one after the other, the root of each first and every child after its parent.
-
-    Attributes
-    ----------
-    left, right : int ndarray of shape (n_nodes,)
-        The children of a node, −1 for a leaf.
-    column : int ndarray of shape (n_nodes,)
-        The column that a split is about.
-    cover : ndarray of shape (n_nodes,)
-        How many rows of fit came to the node.
-    value : ndarray of shape (n_nodes,)
-        What a leaf adds.
-    roots : int ndarray of shape (n_trees,)
-    """
-
-    left: Index
-    right: Index
-    column: Index
-    cover: Vector
-    value: Vector
-    roots: Index
-
-    def sizes(self) -> Index:
-        """The number of nodes of each tree."""
-        return np.diff(np.append(self.roots, len(self.left)))
-
-
-def join_trees(trees: list[tuple[Index, Index, Index, Vector, Vector]]) -> Forest:
-    """The forest of some trees: left, right, column, cover and value of each, its nodes counted from 0."""
-    sizes = [len(tree[0]) for tree in trees]
-    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
-    shifted = [
-        [np.where(tree[side] < 0, -1, tree[side] + root) for tree, root in zip(trees, roots, strict=True)]
-        for side in (0, 1)
-    ]
-    columns, covers, values = (np.concatenate([tree[field] for tree in trees]) for field in (2, 3, 4))
-    left, right = (np.concatenate(each).astype(np.intp) for each in shifted)
-    return Forest(left, right, columns.astype(np.intp), covers.astype(np.float64), values.astype(np.float64), roots)
-
-
-def forest_shapley(
-    forest: Forest, goes_left: Callable[[Index], NDArray[np.bool_]], rows: int, columns: int
-) -> tuple[float, Vector, Matrix]:
-    """The mean of the trees' sum over the rows of fit, its value for each row, and what each column adds to it.
-
-    `goes_left` gives, for some nodes that split, the answer of every row: an array of shape (n_nodes, n_rows).
-    """
-    base, value, shares = 0.0, np.zeros(rows), np.zeros((rows, columns))
+def forest_shapley(forest: Forest, rows: NDArray[np.floating]) -> tuple[float, Vector, Matrix]:
+    """The mean of the log-odds over the rows of fit, those of each row, and what each column adds to them."""
+    base, value, shares = forest.start, np.full(len(rows), forest.start), np.zeros(rows.shape)
     for part in _portions(forest):
         ways = _Ways.of(forest, part)
-        bits = ways.bits(goes_left, rows)
+        bits = ways.bits(forest, rows)
         base += float(ways.weight @ ways.value)
         # A leaf is reached if every bit is 1.
         value += ways.value @ (bits == ways.full[:, np.newaxis])
         for count in np.unique(ways.count):
             chosen = np.flatnonzero(ways.count == count)
             if count:
-                shares += _leaf_shapley(ways, chosen, int(count), bits[chosen], columns)
+                shares += _leaf_shapley(ways, chosen, int(count), bits[chosen], rows.shape[1])
     return base, value, shares
 
 
 def _portions(forest: Forest) -> Iterator[Index]:
     """The numbers of the nodes of some trees at a time."""
-    ends = np.append(forest.roots, len(forest.left))
+    ends = np.append(forest.roots, len(forest.column))
     first = 0
     while first < len(forest.roots):
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + 2 * _LEAVES, side="right")) - 1)
@@ -133,21 +85,16 @@ class _Ways:
     @classmethod
     def of(cls, forest: Forest, nodes: Index) -> "_Ways":
         start, size = nodes[0], len(nodes)
-        left, right = forest.left[nodes] - start, forest.right[nodes] - start
-        splits = forest.left[nodes] >= 0
+        right, splits = forest.right[nodes] - start, ~forest.is_leaf[nodes]
         at = np.flatnonzero(np.isin(nodes, forest.roots))
         columns, reach = np.full((size, 1), -1, dtype=np.intp), np.ones((size, 1))
-        count, weight, levels, seen = np.zeros(size, dtype=np.intp), np.ones(size), [], len(at)
+        count, weight, levels = np.zeros(size, dtype=np.intp), np.ones(size), []
         while True:
             parents = np.repeat(at[splits[at]], 2)
             if not len(parents):
                 break
             is_left = np.arange(len(parents)) % 2 == 0
-            at = np.where(is_left, left[parents], right[parents])
-            seen += len(at)
-            if seen > size:
-                # A file may hold anything: ways that meet again have no end.
-                raise ValueError("These nodes are not trees.")
+            at = np.where(is_left, parents + 1, right[parents])
             covers = forest.cover[nodes[parents]]
             ratio = np.divide(forest.cover[nodes[at]], covers, out=np.full(len(at), 0.5), where=covers > 0.0)
             column = forest.column[nodes[parents]]
@@ -164,16 +111,17 @@ class _Ways:
             levels.append((at, parents, is_left, np.int64(1) << place.astype(np.int64), is_new))
         leaves = np.flatnonzero(~splits)
         full = (np.int64(1) << count[leaves].astype(np.int64)) - 1
-        value = forest.value[nodes[leaves]]
+        value = forest.number[nodes[leaves]]
         return cls(levels, nodes, leaves, columns[leaves], reach[leaves], count[leaves], full, weight[leaves], value)
 
-    def bits(self, goes_left: Callable[[Index], NDArray[np.bool_]], rows: int) -> NDArray[np.integer]:
+    def bits(self, forest: Forest, rows: NDArray[np.floating]) -> NDArray[np.integer]:
         """For each leaf and row, which columns' answers lead to it."""
         kind = np.int16 if self.columns.shape[1] < 15 else np.int64
-        found = np.zeros((len(self.nodes), rows), dtype=kind)
+        found = np.zeros((len(self.nodes), len(rows)), dtype=kind)
         for at, parents, is_left, bit, is_new in self.levels:
             # Both children of a parent follow each other.
-            answers = np.repeat(goes_left(self.nodes[parents[::2]]), 2, axis=0) == is_left[:, np.newaxis]
+            answers = np.repeat(forest.goes_left(self.nodes[parents[::2]], rows), 2, axis=0)
+            answers = answers == is_left[:, np.newaxis]
             before = found[parents]
             own: NDArray[Any] = bit.astype(kind)[:, np.newaxis]
             found[at] = np.where(answers, before | np.where(is_new[:, np.newaxis], own, 0), before & ~own)

@@ -12,20 +12,28 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, library_of
 from propense.errors import InvalidOption
 
-__all__ = ["FEW_FOLDS", "Folds", "given_folds", "is_small", "split_rows"]
+__all__ = ["Folds", "fold_count", "given_folds", "is_small", "split_rows"]
 
 # A table with fewer labels is small, whatever its rows.
 _FEW_LABELS = 30
-# Folds of a small table.
-FEW_FOLDS = 3
+# Folds of a small table; of one with many rows, where more hardly rank better but take as much longer; and of others.
+_FEW_FOLDS, _MANY_ROWS, _FOLDS = 3, 20_000, 5
 
-# How many folds, or pairs of row numbers: those to fit and those to score.
-Folds = int | Sequence[Any]
+# How many folds, None for a number that goes with the table, or pairs of row numbers: those to fit and those to score.
+Folds = int | Sequence[Any] | None
 
 
 def is_small(rows: int, labels: int) -> bool:
     """Whether a table of so many rows and labels is a small one."""
     return rows < FEW_ROWS or labels < _FEW_LABELS
+
+
+def fold_count(rows: int, labels: int, cv: int | None) -> int:
+    """The number of folds of a table of so many rows and labels."""
+    few = is_small(rows, labels)
+    if cv is None:
+        return _FEW_FOLDS if few or rows >= _MANY_ROWS else _FOLDS
+    return min(cv, _FEW_FOLDS) if few else cv
 
 
 def split_rows(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
@@ -45,7 +53,7 @@ def split_rows(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
     if sample.negative is not None:
         kinds = kinds + 2 * np.asarray(sample.negative)
     labels, rest = int((kinds == 1).sum()), int((kinds != 1).sum())
-    count = min(FEW_FOLDS if is_small(n, labels) else cv, cv, labels, rest)
+    count = min(fold_count(n, labels, cv), labels, rest)
     if count < 2:
         yield None
         return

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, library_of
-from propense._steps.folds import Folds, is_small
+from propense._steps.folds import Folds, fold_count, is_small
 
 __all__ = [
     "BOOSTED",
@@ -35,14 +35,12 @@ _BINNED_ROWS = 200_000
 class LabelLearner:
     """A way to learn the labels: our logistic regression (None) or a classifier, under a name.
 
-    `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns. A booster
-    fits the folds of a Dask array itself.
+    `plain` classifiers take columns as they are, NaN and level numbers included; others get prepared columns.
     """
 
     name: str
     classifier: Any = None
     plain: bool = False
-    booster: Any = None
 
 
 def learnable(sample: Sample, cv: Folds) -> Sample:
@@ -50,7 +48,7 @@ def learnable(sample: Sample, cv: Folds) -> Sample:
     features, columns = sample.design.features, sample.class_columns
     if not isinstance(features, np.ndarray):
         return sample
-    count = len(cv) if isinstance(cv, Sequence) else cv
+    count = len(cv) if isinstance(cv, Sequence) else fold_count(len(features), int(sample.labelled.sum()), cv)
     # Boosting fails where a column is empty in all of the rows, at most so many, that it draws to find its bins.
     drawn = min(1.0, _BINNED_ROWS / len(features))
     full = (~np.isnan(features)).sum(axis=0) >= min(2 * count / drawn, len(features) / 2)
@@ -62,25 +60,17 @@ def learnable(sample: Sample, cv: Folds) -> Sample:
 
 def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
     """The learners for a sample: logistic regression, and boosted trees where its size and storage allow."""
-    features, levels, columns = sample.design.features, sample.levels, sample.class_columns
+    levels, columns = sample.levels, sample.class_columns
     if levels is not None and columns is not None:
         levels = levels[columns]
     if why_only_logistic(sample):
         return [LabelLearner(LOGISTIC)]
-    n = sample.design.shape[0]
-    if library_of(features) == "dask":
-        if columns is not None and not len(columns):
-            return [LabelLearner(LOGISTIC)]
-        from propense._steps.block_boosting import BlockBooster
-
-        booster = LabelLearner(BOOSTED, plain=True, booster=BlockBooster(seed))
-        return [LabelLearner(LOGISTIC), booster]
-    many = n > _MANY_ROWS
-    # Chosen by `benchmarks/label_learners.py`, on the 16 tables.
+    many = sample.design.shape[0] > _MANY_ROWS
+    # Chosen by `benchmarks/label_learners.py`, on the 16 tables, and on simulated ones and images where there are many.
     boosted = HistGradientBoostingClassifier(
-        max_iter=150 if many else 100,
+        max_iter=100,
         max_leaf_nodes=31 if many else 8,
-        learning_rate=0.1 if many else 0.05,
+        learning_rate=0.15 if many else 0.05,
         min_samples_leaf=10 if _is_small(sample) else 20,
         l2_regularization=5.0,
         max_features=0.3 if many else 0.15,
@@ -104,11 +94,10 @@ def why_only_logistic(sample: Sample) -> str:
     if library_of(features) == "torch":
         return "X is a tensor. Pass a NumPy array to add trees"
     if library_of(features) == "dask":
-        from propense._steps.block_boosting import obstacle
-
+        if sp.issparse(features._meta):
+            return "the blocks of X are sparse. Make them dense to add boosted trees"
         if _is_small(sample):
             return "X is a small Dask array. Pass a NumPy array to add trees"
-        return obstacle(features)
     # Trees are judged by rows that they have not seen.
     if min(_labels(sample), sample.design.shape[0] - _labels(sample)) < 2:
         return "trees need at least two labelled rows and two others. Label more rows"

@@ -1,6 +1,6 @@
-"""One score per row of how likely a label is: learners fitted to the labels fold by fold, their log-odds averaged.
+"""One score per row of how likely a label is: learners fitted to the labels, their log-odds averaged.
 
-A row of fit is scored by models that have not seen it; a new row by the mean of all of them.
+A row of fit is scored by models that have not seen it, fitted fold by fold; a new row by models fitted to all rows.
 """
 
 import math
@@ -13,40 +13,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.parallel import Parallel, delayed
 
 from propense._designs import Design, Predictor, as_design, column_scales
-from propense._designs.threads import alone, fits_at_once, map_in_threads, one_thread
+from propense._designs.threads import alone, fits_at_once
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
+from propense._steps.boosting import as_forest
 from propense._steps.folds import Folds, split_rows
 from propense._steps.label_learners import LabelLearner, is_moderate
 from propense._steps.learners import Learner
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, from_dense_rows
-from propense._steps.small_trees import TreePredictor
+from propense._steps.predictors import ClassifierPredictor, from_dense_rows
 from propense._steps.watch import Watch
 from propense.errors import InvalidOption
 
 __all__ = ["LabelScore", "Member", "ScoredRows", "fit_label_score"]
 
-# Fewer rows than these are scored sooner than threads start.
-_THREADED_ROWS = 1000
+# The most cells that a classifier learns from: 400 MB in float64. Of more rows, all labelled ones if they fit in half
+# of that, and a part of the others.
+_MOST_CELLS = 50_000_000
 
 
 @dataclass(frozen=True)
 class Member:
-    """A learner fitted to the rows outside of each fold."""
+    """A learner fitted to all rows."""
 
     name: str
     plain: bool
-    predictors: tuple[Predictor, ...]
+    predictor: Predictor
 
     def log_odds(self, plain: Design, prepared: Design) -> Rows:
-        """The mean log-odds of its models."""
-        design = plain if self.plain else prepared
-        return sum(each.log_odds(design) for each in self.predictors) / len(self.predictors)
+        return self.predictor.log_odds(plain if self.plain else prepared)
 
 
 @dataclass(frozen=True)
@@ -76,19 +74,7 @@ class LabelScore:
             # Fitted to rows in memory, and so are its classifiers.
             return from_dense_rows(design, self._of_dense)
         plain, prepared = _both(design, self.columns, self.preparation)
-        return (_mean(self._members(plain, prepared)) - self.mean) / self.spread
-
-    def _members(self, plain: Design, prepared: Design) -> list[Rows]:
-        """The log-odds of each member; trees of many rows run side by side, one thread for each model."""
-        trees = [place for place, member in enumerate(self.members) if _is_trees(member)]
-        models = [each for place in trees for each in self.members[place].predictors]
-        workers = fits_at_once(None) if plain.shape[0] >= _THREADED_ROWS else 1
-        each = iter(map_in_threads(partial(_predict_alone, plain), models, workers))
-        found = {place: _mean(list(islice(each, len(self.members[place].predictors)))) for place in trees}
-        return [
-            found[place] if place in found else member.log_odds(plain, prepared)
-            for place, member in enumerate(self.members)
-        ]
+        return (_mean([each.log_odds(plain, prepared) for each in self.members]) - self.mean) / self.spread
 
     def _of_dense(self, features: NDArray[np.floating]) -> Vector:
         return np.asarray(self.of(as_design(features)))
@@ -112,19 +98,6 @@ class ScoredRows:
     parts: list[Any]
 
 
-def _is_trees(member: Member) -> bool:
-    """Whether its models are trees of scikit-learn, which many threads may use at a time."""
-    return member.plain and all(
-        isinstance(each, ClassifierPredictor) and type(each.classifier) is HistGradientBoostingClassifier
-        for each in member.predictors
-    )
-
-
-def _predict_alone(design: Design, predictor: Predictor) -> Rows:
-    with one_thread():
-        return predictor.log_odds(design)
-
-
 def _mean(rows: Sequence[Rows]) -> Rows:
     return sum(rows[1:], rows[0]) / len(rows)
 
@@ -138,12 +111,8 @@ def fit_label_score(
     seed: int,
     progress: Callable[[int, int], None] | None = None,
     watch: Watch | None = None,
-    part: str = "labels",
 ) -> ScoredRows:
-    """Fit every learner fold by fold; `progress` is called after each fit with the number done, and of all.
-
-    `watch` keeps each of them whose numbers are few, under names that begin with `part`.
-    """
+    """Fit every learner, fold by fold and to all rows; `progress` gets the number done after each, and of all."""
     design, columns, preparation = sample.design, sample.class_columns, None
     if isinstance(design.features, np.ndarray):
         chosen = design.features if columns is None else design.features[:, columns]
@@ -151,8 +120,20 @@ def fit_label_score(
         preparation = Preparation.fit(levels if columns is None else levels[columns], chosen, sample.weights)
     plain, prepared = _both(design, columns, preparation)
     held = _hold_out(sample, learners, cv, seed)
-    members = _fit_members(sample, learners, plain, prepared, held, n_jobs, progress, watch or Watch(), part)
-    parts = [_out_of_fold(member, plain, prepared, held) for member in members]
+    lessons = [_lesson(sample, plain if each.plain else prepared, held, seed, each) for each in learners]
+    fitted = _fit_all(learners, lessons, n_jobs)
+    members, parts, done = [], [], 0
+    for learner in learners:
+        if watch is not None:
+            watch.stage(f"learning the labels: {learner.name}")
+        models = []
+        for each in islice(fitted, len(held) + (held[0] is not None)):
+            models.append(each)
+            done += 1
+            if progress is not None:
+                progress(done, len(learners) * (len(held) + (held[0] is not None)))
+        members.append(Member(learner.name, learner.plain, models[-1]))
+        parts.append(_out_of_fold(learner, models, plain if learner.plain else prepared, held))
     t = _mean(parts)
     mean = sample.mean(t)
     spread = math.sqrt(sample.mean((t - mean) ** 2))
@@ -164,71 +145,60 @@ def fit_label_score(
 
 def _hold_out(sample: Sample, learners: Sequence[LabelLearner], cv: Folds, seed: int) -> list[Any]:
     """The masks of the rows held out; [None] if none are."""
-    if all(learner.booster is None for learner in learners):
+    if library_of(sample.design.features) != "dask" or all(learner.classifier is None for learner in learners):
         return list(split_rows(sample, cv, seed))
-    from propense._steps.block_boosting import hold_out_blocks
+    from propense._steps.block_rows import hold_out_blocks
 
-    return list(hold_out_blocks(sample, cv, seed))
+    return hold_out_blocks(sample, cv, seed)
 
 
-def _fit_members(
-    sample: Sample,
-    learners: Sequence[LabelLearner],
-    plain: Design,
-    prepared: Design,
-    held: list[Any],
-    n_jobs: int | None,
-    progress: Callable[[int, int], None] | None,
-    watch: Watch,
-    part: str,
-) -> list[Member]:
-    """Every learner fitted to the rows outside of each fold."""
-    # Of each learner, the folds that a stopped fit has finished.
-    finished = {learner.name: _finished(watch, f"{part}, {learner.name}", len(held)) for learner in learners}
+@dataclass(frozen=True)
+class _Lesson:
+    """The rows that a learner learns from, and the masks of those held out in turn; `None` stands for none."""
+
+    design: Design
+    labelled: Any
+    weights: Any
+    held: list[Any]
+
+
+def _lesson(sample: Sample, design: Design, held: list[Any], seed: int, learner: LabelLearner) -> _Lesson:
+    """The rows for a learner: all, or as many as a classifier can have in memory."""
+    labelled, weights = sample.labelled, sample.weights
+    whole = _Lesson(design, labelled, weights, held)
+    if learner.classifier is None:
+        return whole
+    blocks = library_of(design.features) == "dask"
+    # Of a sparse matrix, the size is that of what it holds.
+    count, most = design.shape[0], _MOST_CELLS * design.shape[0] // max(design.features.size, 1)
+    if count <= most and not blocks:
+        return whole
+    of_labelled = float(as_float(labelled).sum())
+    part = min(1.0, max(most / 2, most - (count - of_labelled)) / of_labelled)
+    parts = part, min(1.0, (most - part * of_labelled) / (count - of_labelled))
+    if blocks:
+        from propense._steps.block_rows import draw_blocks
+
+        features, (labelled, weights, *held) = draw_blocks(design, labelled, weights, held, parts, seed)
+    else:
+        kept = np.random.default_rng(seed).random(count) < np.where(labelled, *parts)
+        features, labelled = design.take(kept).features, labelled[kept]
+        weights = None if weights is None else weights[kept]
+        held = [None if each is None else each[kept] for each in held]
+    if min(parts) < 1.0:
+        # Each stands for as many as were not drawn.
+        weights = np.where(labelled, *(1.0 / each for each in parts)) * (1.0 if weights is None else weights)
+    return _Lesson(as_design(features), labelled, weights, held)
+
+
+def _fit_all(learners: Sequence[LabelLearner], lessons: list[_Lesson], n_jobs: int | None) -> Iterator[Predictor]:
+    """Every learner fitted to the rows outside of each fold, and then to all rows, one thread for each fit."""
     jobs = [
-        (learner, mask)
-        for learner in learners
-        if learner.booster is None
-        for mask in held[len(finished[learner.name]) :]
+        delayed(alone)(partial(_fit_one, learner, lesson), mask)
+        for learner, lesson in zip(learners, lessons, strict=True)
+        for mask in (*lesson.held, *([] if lesson.held[0] is None else [None]))
     ]
-    fitted: Iterator[Predictor] = iter(())
-    if jobs:
-        # Of no jobs, joblib says that none is finished.
-        fitted = Parallel(n_jobs=fits_at_once(n_jobs), prefer="threads", return_as="generator")(
-            delayed(alone)(partial(_fit_one, learner, sample, plain if learner.plain else prepared), mask)
-            for learner, mask in jobs
-        )
-    members: list[Member] = []
-    for learner in learners:
-        found = finished[learner.name]
-        watch.stage(f"learning the labels: {learner.name}")
-        own: Iterator[Predictor] = islice(fitted, len(held) - len(found))
-        if learner.booster is not None and len(found) < len(held):
-            own = learner.booster.fit(plain, sample.labelled, sample.weights, held[len(found) :])
-        for each in own:
-            if (numbers := _numbers(each)) is not None:
-                watch.keep(f"{part}, {learner.name}, fold {len(found)}", **numbers)
-            found.append(each)
-            if progress is not None:
-                progress(len(members) * len(held) + len(found), len(learners) * len(held))
-        members.append(Member(learner.name, learner.plain, tuple(found)))
-    return members
-
-
-def _finished(watch: Watch, part: str, folds: int) -> list[Predictor]:
-    """The predictors of the first folds that were kept."""
-    found: list[Predictor] = []
-    while len(found) < folds and (kept := watch.get(f"{part}, fold {len(found)}")) is not None:
-        if "coef" in kept:
-            found.append(LogisticPredictor(kept["coef"]))
-        else:
-            found.append(TreePredictor(float(kept["start"]), kept["features"], kept["thresholds"], kept["values"]))
-    return found
-
-
-def _numbers(predictor: Predictor) -> dict[str, Any] | None:
-    """The few numbers that make a predictor; None for a classifier."""
-    return vars(predictor) if isinstance(predictor, LogisticPredictor | TreePredictor) else None
+    return iter(Parallel(n_jobs=fits_at_once(n_jobs), prefer="threads", return_as="generator")(jobs))
 
 
 def _both(design: Design, columns: Index | None, preparation: Preparation | None) -> tuple[Design, Design]:
@@ -237,9 +207,9 @@ def _both(design: Design, columns: Index | None, preparation: Preparation | None
     return plain, plain if preparation is None else as_design(preparation.transform(plain.features))
 
 
-def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArray[np.bool_] | None) -> Predictor:
+def _fit_one(learner: LabelLearner, lesson: _Lesson, held: Any) -> Predictor:
     """A learner fitted to the labels of the rows that are not held out."""
-    labelled, weights = sample.labelled, sample.weights
+    design, labelled, weights = lesson.design, lesson.labelled, lesson.weights
     if learner.classifier is not None:
         if held is not None:
             design, labelled = design.take(~held), labelled[~held]
@@ -250,8 +220,10 @@ def _fit_one(learner: LabelLearner, sample: Sample, design: Design, held: NDArra
             # In float32, so that the same weights on another scale give the same trees.
             weights = (weights / mean).astype(np.float32).astype(np.float64)
         if weights is not None or design.shape[1] == 1:
-            return Learner(learner.classifier).fit(design, labelled, weights)[0]
-        return ClassifierPredictor(clone(learner.classifier).fit(design.features, labelled.astype(np.int64)))
+            found = Learner(learner.classifier).fit(design, labelled, weights)[0]
+        else:
+            found = ClassifierPredictor(clone(learner.classifier).fit(design.features, labelled.astype(np.int64)))
+        return as_forest(found, design.features)
     if held is not None:
         weights = as_float(~held) if weights is None else weights * ~held
     total = float(design.shape[0] if weights is None else weights.sum())
@@ -275,18 +247,17 @@ def _without_empty(design: Design) -> Design:
     return as_design(features)
 
 
-def _out_of_fold(member: Member, plain: Design, prepared: Design, held: list[Any]) -> Any:
+def _out_of_fold(learner: LabelLearner, models: list[Predictor], design: Design, held: list[Any]) -> Any:
     """The log-odds of every row by the model that has not seen it."""
-    design = plain if member.plain else prepared
     if held[0] is None:
-        return design.hold(member.predictors[0].log_odds(design))
+        return design.hold(models[0].log_odds(design))
     if library_of(design.features) == "dask":
-        from propense._steps.block_boosting import log_odds_out_of_fold
+        from propense._steps.block_rows import log_odds_out_of_fold
 
-        return design.hold(log_odds_out_of_fold(member.predictors, design, held))
+        return design.hold(log_odds_out_of_fold(models[:-1], design, held))
     out = np.empty(design.shape[0])
-    for predictor, mask in zip(member.predictors, held, strict=True):
-        out[mask] = _predict_alone(design.take(mask), predictor)
+    for predictor, mask in zip(models[:-1], held, strict=True):
+        out[mask] = predictor.log_odds(design.take(mask))
     if np.isnan(out).any():
-        raise InvalidOption(f"PUClassifier(learners=…): predict_proba of {member.name} gives NaN. Leave it out.")
+        raise InvalidOption(f"PUClassifier(learners=…): predict_proba of {learner.name} gives NaN. Leave it out.")
     return out

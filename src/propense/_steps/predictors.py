@@ -10,13 +10,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from propense._designs import Design, Predictor
-from propense._designs.threads import one_thread
+from propense._designs.threads import map_in_threads, one_blas_thread, one_thread, slices
 from propense._diagnostics.doubts import Doubt
 from propense._maths.arrays import Index, Rows, Vector, library_of, to_host
+from propense._maths.forest import Forest
 from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
 
 __all__ = [
     "ClassifierPredictor",
+    "ForestPredictor",
     "LogisticPredictor",
     "Model",
     "OutOfFold",
@@ -26,6 +28,9 @@ __all__ = [
     "log_chance",
     "logistic_pair",
 ]
+
+# Rows that one thread scores at a time.
+_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,22 @@ class ClassifierPredictor:
         with np.errstate(divide="ignore"):
             log_odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
         return np.asarray(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+
+
+@dataclass(frozen=True)
+class ForestPredictor:
+    """The log-odds of boosted trees, over some or all of the features."""
+
+    forest: Forest
+    columns: Index | None = None
+
+    def log_odds(self, design: Design) -> Rows:
+        return from_dense_rows(design if self.columns is None else design.columns(self.columns), self._of_rows)
+
+    def _of_rows(self, rows: NDArray[np.floating]) -> Vector:
+        with one_blas_thread() as workers:
+            parts = map_in_threads(lambda some: self.forest.log_odds(rows[some]), slices(len(rows), _ROWS), workers)
+        return np.concatenate([np.empty(0), *parts])
 
 
 @dataclass(frozen=True)

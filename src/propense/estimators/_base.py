@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -486,6 +485,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         float
         """
+        from sklearn.metrics import accuracy_score
+
         predicted = to_host(self.predict(X))
         return float(accuracy_score(fill_missing(y, self.classes_[0]), predicted, sample_weight=to_host(sample_weight)))
 

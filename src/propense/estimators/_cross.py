@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import check_cv, cross_val_predict
 
 from propense._inputs.labels import read_labels, separate_known_negatives
 from propense._inputs.sources import has_columns, read_sources
@@ -52,6 +51,8 @@ def cross_val_hidden(
     >>> cross_val_hidden(make_pipeline(StandardScaler(), SAREM()), data.X, data.labelled)[:3].round(2)
     array([0.97, 0.51, 0.53])
     """
+    from sklearn.model_selection import check_cv, cross_val_predict
+
     given = [value for name, value in model.get_params().items() if name.split("__")[-1] == "positive_label"]
     positive = next((value for value in given if value is not None), None)
     one = read_sources(y, positive)[0] if has_columns(y) else separate_known_negatives(y, positive)[0]

@@ -20,7 +20,6 @@ from propense._steps.named_pair import other_columns
 from propense._steps.predictors import Model
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
-from propense.worlds.fit import fit_class_along, fit_curves_along, fit_named_along
 from propense.worlds.predictors import CurvePredictor, LinePredictor, pairs_of, range_of_hidden
 
 __all__ = ["PUClassifier"]
@@ -33,9 +32,9 @@ class PUClassifier(BasePUClassifier):
     the chance that an unlabelled row is positive. The labels show only the chance s(x) = y(x)·e(x) that a row is both
     positive and labelled. Three ideas lead from there to y and e.
 
-    *A label score.* Logistic regression and boosted trees learn which rows are labelled, each from four fifths of the
-    rows at a time, so that every row of fit is scored by models that have not seen it. The mean of their log-odds puts
-    the rows in an order.
+    *A label score.* Logistic regression and boosted trees learn which rows are labelled, from a part of the rows at a
+    time, so that every row of fit is scored by models that have not seen it; new rows are scored by models of all rows.
+    The mean of their log-odds puts the rows in an order.
 
     *Worlds whose truth is known.* Labels alone do not show how many rows are positive. So the package holds thousands
     of simulated worlds: tables, shares of positives and ways of labelling of many kinds, with what the labels looked
@@ -49,9 +48,11 @@ class PUClassifier(BasePUClassifier):
     Parameters
     ----------
     learners : {"auto", "linear"} or list of classifiers, default="auto"
-        What learns the labels. "auto": logistic regression and boosted trees; the latter with xgboost on a Dask
-        cluster, and not if X is sparse, a tensor or any other Dask array. "linear": logistic regression alone, which is
-        fast. A list of scikit-learn classifiers: those, each fitted fold by fold.
+        What learns the labels. "auto": logistic regression and boosted trees, these not if X is sparse or a tensor.
+        "linear": logistic regression alone, which is fast. A list of scikit-learn classifiers: those, each fitted fold
+        by fold and to all rows. Of more than 50 million cells, and of Dask arrays, trees and classifiers of yours learn
+        from as many rows as make 50 million cells: all labelled rows, as far as they fit in half of that, and others
+        drawn at random, which are counted for those left out.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
@@ -73,9 +74,9 @@ class PUClassifier(BasePUClassifier):
     positive_label : int, float, bool or str, default=None
         The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
         column; words whose meaning is not certain are refused.
-    cv : int or list of (ndarray, ndarray), default=5
-        The number of folds. Tables of fewer than 200 rows or 30 labels get at most 3. Or the folds: pairs of row
-        numbers, those to fit and those to score, with every row scored once. If some rows belong together, such as the
+    cv : int or list of (ndarray, ndarray), default=None
+        The number of folds. None means 5, and 3 from 20 000 rows on. Tables of fewer than 200 rows or 30 labels get at
+        most 3. Or the folds: pairs of row numbers, those to fit and those to score, with every row scored once. If some rows belong together, such as the
         visits of a patient, keep them in one fold, or they are scored by models that have seen their like:
         ``list(GroupKFold(5).split(X, y, groups))``.
     n_jobs : int, default=None
@@ -161,7 +162,7 @@ class PUClassifier(BasePUClassifier):
         prior_groups: Any = None,
         decision: str = "balanced",
         positive_label: Any = None,
-        cv: Any = 5,
+        cv: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -200,6 +201,9 @@ class PUClassifier(BasePUClassifier):
 
     def _fit(self, sample: Sample) -> Model:
         """Label scores from every learner, then y and e along them."""
+        # Who only scores needs no worlds.
+        from propense.worlds.fit import fit_class_along, fit_curves_along, fit_named_along
+
         watch, kept = self._watch, self._watch.get("seed")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1) if kept is None else kept["seed"])
         if kept is None:

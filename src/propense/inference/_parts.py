@@ -15,15 +15,15 @@ from propense._maths.double_logistic import shift_class
 from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
 from propense._maths.looks import any_label_log_odds
 from propense._maths.shapley import Part, add_parts, carry, subset_weights
+from propense._maths.tree_shapley import forest_shapley
+from propense._steps.boosting import as_forest
 from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
 from propense._steps.known_prior import ShiftedPredictor, by_row
-from propense._steps.label_scores import LabelScore, Member
+from propense._steps.label_scores import LabelScore
 from propense._steps.named_pair import NamedPredictor
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, RootPredictor
-from propense._steps.small_trees import TreePredictor
+from propense._steps.predictors import ClassifierPredictor, ForestPredictor, LogisticPredictor, RootPredictor
 from propense._steps.source_looks import AnyLabelPredictor
 from propense.errors import InvalidOption
-from propense.inference._forests import tree_part
 from propense.worlds.predictors import CurvePredictor, LinePredictor
 
 __all__ = ["Explained", "by_column", "part_of"]
@@ -156,7 +156,7 @@ def _of_line(predictor: LinePredictor, rows: Explained) -> Part:
 
 
 def _score_part(score: LabelScore, rows: Explained) -> Part:
-    """The label score: a mean over its members, and over the models of each."""
+    """The label score: a mean over its members."""
     if id(score) in rows.scores:
         return rows.scores[id(score)]
     plain = rows.over(score.columns)
@@ -165,18 +165,15 @@ def _score_part(score: LabelScore, rows: Explained) -> Part:
     sources = columns if score.preparation is None else columns[score.preparation.sources]
     parts = [
         _back(
-            _member_part(member, plain if member.plain else prepared), columns if member.plain else sources, rows.width
+            part_of(member.predictor, plain if member.plain else prepared),
+            columns if member.plain else sources,
+            rows.width,
         )
         for member in score.members
     ]
     even = np.full(len(parts), 1.0 / (len(parts) * score.spread))
     rows.scores[id(score)] = add_parts(parts, even, -score.mean / score.spread)
     return rows.scores[id(score)]
-
-
-def _member_part(member: Member, rows: Explained) -> Part:
-    parts = [part_of(each, rows) for each in member.predictors]
-    return add_parts(parts, np.full(len(parts), 1.0 / len(parts)))
 
 
 @part_of.register
@@ -212,35 +209,18 @@ def _corrected(facts: Audited, of_class: bool, a: Vector, b: Vector) -> Vector:
 
 
 @part_of.register
-def _of_tables(predictor: TreePredictor, rows: Explained) -> Part:
-    """Trees kept as tables, which do not know how many rows went where: compared with the typical row."""
-    cells, typical = np.asarray(rows.features, dtype=np.float64), typical_row(rows.mean, rows.levels)
-    shares, base = np.zeros((len(cells), rows.width)), predictor.start
-    for columns, thresholds, values in zip(predictor.features, predictor.thresholds, predictor.values, strict=True):
-        asked, which = np.unique(columns, return_inverse=True)
-        steps = 1 << np.arange(len(columns))
-        own, usual = np.zeros((len(cells), len(asked)), dtype=np.intp), np.zeros(len(asked), dtype=np.intp)
-        for question, place in enumerate(which):
-            own[:, place] += (cells[:, asked[place]] < thresholds[question]) * steps[question]
-            usual[place] += (typical[asked[place]] < thresholds[question]) * steps[question]
-        sets = (np.arange(2 ** len(asked))[:, np.newaxis] >> np.arange(len(asked))) & 1
-        found = values[own @ sets.T + usual @ (1 - sets).T]
-        shares[:, asked] += found @ _shapley_matrix(sets)
-        base += float(values[usual.sum()])
-    raw = Part(base, base + shares.sum(axis=1), shares)
-    return carry(partial(np.clip, a_min=-LARGEST_LOG_ODDS, a_max=LARGEST_LOG_ODDS), raw)
+def _of_forest(predictor: ForestPredictor, rows: Explained) -> Part:
+    own = rows.over(predictor.columns)
+    found = Part(*forest_shapley(predictor.forest, np.asarray(own.features)))
+    part = carry(partial(np.clip, a_min=-LARGEST_LOG_ODDS, a_max=LARGEST_LOG_ODDS), found)
+    return part if predictor.columns is None else _back(part, predictor.columns, rows.width)
 
 
 @part_of.register
 def _of_classifier(predictor: ClassifierPredictor, rows: Explained) -> Part:
     own = rows.over(predictor.columns)
-    classifier = predictor.classifier
-    log_odds = np.asarray(predictor.log_odds(rows.design), dtype=np.float64)
-    part = None
-    if isinstance(rows.features, np.ndarray):
-        part = tree_part(classifier, own.features, log_odds)
-    if part is None:
-        part = _sampled(ClassifierPredictor(classifier), own)
+    inner = as_forest(ClassifierPredictor(predictor.classifier), own.features)
+    part = _sampled(inner, own) if isinstance(inner, ClassifierPredictor) else part_of(inner, own)
     return part if predictor.columns is None else _back(part, predictor.columns, rows.width)
 
 

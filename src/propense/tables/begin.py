@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._steps.folds import FEW_FOLDS, is_small
+from propense._steps.folds import fold_count
 from propense.estimators import BasePUClassifier
 from propense.tables.cells import row_ids, take_rows
 from propense.tables.duplicates import apply_choice, folds_of_ids
@@ -78,12 +78,11 @@ def folds_by_id(estimator: BasePUClassifier, ids: NDArray[Any] | None, labelled:
 
     Folds are as long as the table, so they do not stay on the estimator.
     """
-    cv = estimator.get_params().get("cv")
-    if ids is None or not isinstance(cv, int):
+    cv = estimator.get_params().get("cv", ())
+    if ids is None or not (cv is None or isinstance(cv, int)):
         yield False
         return
-    count = min(cv, FEW_FOLDS) if is_small(len(labelled), int(labelled.sum())) else cv
-    folds = folds_of_ids(ids, labelled, count, seed=0)
+    folds = folds_of_ids(ids, labelled, fold_count(len(labelled), int(labelled.sum()), cv), seed=0)
     try:
         if folds is not None:
             estimator.set_params(cv=folds)

@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from propense._representation import Sheet
 from propense._steps.corrected import CorrectedPredictor
 from propense._steps.known_prior import ShiftedPredictor
 from propense._steps.label_scores import LabelScore, Member
-from propense._steps.predictors import ClassifierPredictor, LogisticPredictor
-from propense._steps.small_trees import TreePredictor
+from propense._steps.predictors import ClassifierPredictor, ForestPredictor, LogisticPredictor
 from propense.tables.model import TableModel
 from propense.worlds.predictors import CurvePredictor, LinePredictor
 
@@ -70,7 +68,7 @@ def _without(model: TableModel) -> list[str]:
 def column_importances(model: TableModel) -> Vector | None:
     """For each column, the share of what the learners of the labels use it for; None if the method has none.
 
-    Of boosted trees: the loss that splits on the column save. Of other trees: their importances. Of logistic
+    Of boosted trees: how far splits on the column move rows apart. Of other trees: their importances. Of logistic
     regression: the squared coefficients of the features that come from the column. All learners count the same.
     They are about y(x)·e(x), which is what the labels show, and not about y(x) alone.
     """
@@ -101,12 +99,10 @@ def _of_member(member: Member, score: LabelScore, count: int) -> Vector | None:
     places = np.arange(count) if score.columns is None else np.asarray(score.columns)
     if not member.plain and score.preparation is not None:
         places = places[score.preparation.sources]
-    total = np.zeros(count)
-    for predictor in member.predictors:
-        found = _of_predictor(predictor, len(places))
-        if found is None:
-            return None
-        np.add.at(total, places, found)
+    total, found = np.zeros(count), _of_predictor(member.predictor, len(places))
+    if found is None:
+        return None
+    np.add.at(total, places, found)
     return total / total.sum() if total.sum() > 0.0 else None
 
 
@@ -114,33 +110,14 @@ def _of_predictor(predictor: Any, width: int) -> Vector | None:
     """What each of its features counts."""
     if isinstance(predictor, LogisticPredictor):
         return np.asarray(predictor.coef[1:] ** 2)
-    if isinstance(predictor, TreePredictor):
-        # Spread of what a tree adds, over its questions: those of small trees that are not asked have no threshold.
-        asked = np.isfinite(predictor.thresholds)
-        spread = predictor.values.var(axis=1, keepdims=True) * asked / np.maximum(asked.sum(axis=1, keepdims=True), 1)
-        return np.bincount(predictor.features.ravel(), spread.ravel(), width).astype(np.float64)
-    if not isinstance(predictor, ClassifierPredictor):
+    out, found = np.zeros(width), None
+    if isinstance(predictor, ForestPredictor):
+        found = predictor.forest.importances(width if predictor.columns is None else len(predictor.columns))
+    elif isinstance(predictor, ClassifierPredictor):
+        found = getattr(predictor.classifier, "feature_importances_", None)
+    else:
         return None
-    classifier, out = predictor.classifier, np.zeros(width)
-    trees = isinstance(classifier, HistGradientBoostingClassifier)
-    found: Any = _gains(classifier, width) if trees else getattr(classifier, "feature_importances_", None)
     if found is None or len(found) != (width if predictor.columns is None else len(predictor.columns)):
         return None
     out[slice(None) if predictor.columns is None else predictor.columns] = found
-    return out
-
-
-def _gains(classifier: Any, width: int) -> Vector:
-    """The loss that splits save, by feature. scikit-learn puts categories first in trees that have some."""
-    nodes = [tree.nodes for trees in classifier._predictors for tree in trees]
-    gains = np.zeros(width)
-    for each in nodes:
-        inner = each["is_leaf"] == 0
-        np.add.at(gains, each["feature_idx"][inner], np.maximum(each["gain"][inner], 0.0))
-    categories = getattr(classifier, "is_categorical_", None)
-    if categories is None or getattr(classifier, "_preprocessor", None) is None:
-        return gains
-    order = np.concatenate([np.flatnonzero(categories), np.flatnonzero(~np.asarray(categories))])
-    out = np.zeros(width)
-    out[order] = gains
     return out

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propense._designs.threads import threads_by_size
 from propense.inference import ScarTest, scar_test
 from propense.tables.prepare import FitOptions
 
@@ -63,4 +64,5 @@ def run_scar_test(
         prior = max(low, least), max(high, least)
     if starts is not None:
         starts()
-    return scar_test(features, drawn, prior=prior, propensity_features=columns, random_state=0), []
+    with threads_by_size(features.shape):
+        return scar_test(features, drawn, prior=prior, propensity_features=columns, random_state=0), []

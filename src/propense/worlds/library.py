@@ -4,8 +4,9 @@
 byte each; a tree is its nodes in the order in which they are reached, left side first.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -39,18 +40,16 @@ class Trees:
     threshold: NDArray[np.uint8]
     right: NDArray[np.uint16]
 
-    def leaves(self, bins: NDArray[np.uint8]) -> NDArray[np.intp]:
-        """The leaf that each row reaches in each tree."""
-        rows = np.arange(len(bins))[:, np.newaxis]
-        node = np.broadcast_to(self.starts, (len(bins), len(self.starts))).astype(np.intp)
-        while True:
-            feature = self.feature[node]
-            inner = feature != LEAF
-            if not inner.any():
-                return node
-            left = bins[rows, np.where(inner, feature, 0)] <= self.threshold[node]
-            step = np.where(left, node + 1, self.starts + self.right[node])
-            node = np.where(inner, step, node)
+    def with_row(self, own: NDArray[np.uint8], bins: NDArray[np.uint8]) -> Iterator[Index]:
+        """For each tree, which of the rows `bins` are in the leaf of the row `own`."""
+        for start in self.starts.tolist():
+            node, rows = start, np.arange(len(bins))
+            while (feature := self.feature[node]) != LEAF:
+                left = bins[rows, feature] <= self.threshold[node]
+                goes_left = own[feature] <= self.threshold[node]
+                rows = rows[left if goes_left else ~left]
+                node = node + 1 if goes_left else start + int(self.right[node])
+            yield rows
 
 
 @dataclass(frozen=True)
@@ -86,17 +85,12 @@ class Worlds:
     tails: tuple[float, float] = (0.2, 0.95)
     known_tails: tuple[float, float] = (0.05, 0.95)
 
-    @cached_property
-    def _leaves(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The leaf of every world in every tree, and how many share it."""
-        leaves = self.trees.leaves(self.bins)
-        return leaves, np.bincount(leaves.ravel(), minlength=len(self.trees.feature))[leaves].astype(np.float64)
-
     def weights(self, values: Vector) -> Vector:
         """How much each world looks like a table with these summaries; they add up to 1."""
-        leaves, counts = self._leaves
-        own = self.trees.leaves(self._bins_of(values)[np.newaxis])
-        return np.asarray(((leaves == own) / counts).mean(axis=1))
+        out = np.zeros(len(self.bins))
+        for rows in self.trees.with_row(self._bins_of(values), self.bins):
+            out[rows] += 1.0 / len(rows)
+        return out / len(self.trees.starts)
 
     def distance(self, values: Vector) -> float:
         """How far the nearest world is, in shares of the worlds between, on average over the summaries."""
