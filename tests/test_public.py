@@ -133,11 +133,6 @@ def test_importing_pulls_no_optional_package():
     assert set(added) <= {"propense", "numpy", "scipy", "sklearn", "joblib"} | sys.stdlib_module_names
 
 
-def test_the_command_starts_without_scientific_libraries():
-    code = "import sys; from propense.cli import _app; print(*{'numpy', 'sklearn', 'pyarrow'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []
-
-
 # Runs pytest where these packages cannot be imported.
 WITHOUT = """
 import sys

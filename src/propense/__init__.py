@@ -14,8 +14,8 @@ if _TYPE_CHECKING:
     from propense.inference import sources_test as sources_test
     from propense.model_files import load as load
     from propense.model_files import save as save
+    from propense.model_files.codec import TRUSTED_TYPES as TRUSTED_TYPES
     from propense.model_files.onnx_graphs import to_onnx as to_onnx
-    from propense.model_files.trusted_types import TRUSTED_TYPES as TRUSTED_TYPES
 
 __version__ = "0.3.0"
 
@@ -35,7 +35,7 @@ _ROOMS = (
 )
 # The rooms of the public names that are not estimators.
 _HOMES = {
-    "TRUSTED_TYPES": "model_files.trusted_types",
+    "TRUSTED_TYPES": "model_files.codec",
     "column_check": "inference",
     "cross_val_hidden": "estimators",
     "hidden": "estimators",

@@ -1,8 +1,6 @@
 """What a shell offers when Tab is pressed."""
 
 import gzip
-import subprocess
-import sys
 
 import pyarrow as pa
 import pytest
@@ -62,13 +60,3 @@ def test_a_script_for_the_shell_is_shown(monkeypatch):
     ended = call("--show-completion", "bash")
     assert ended.returncode == 0
     assert "complete -o default -F _propense_completion" in ended.stdout
-
-
-@pytest.mark.slow
-def test_help_needs_no_scientific_library():
-    code = "import sys, atexit; from propense.cli import main; atexit.register(lambda: print(*sys.modules))"
-    ended = subprocess.run(
-        [sys.executable, "-c", f"{code}; main()", "--help"], capture_output=True, text=True, check=True
-    )
-    assert "compare" in ended.stdout
-    assert not {"numpy", "sklearn", "pyarrow"} & set(ended.stdout.split())

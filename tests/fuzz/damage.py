@@ -11,8 +11,8 @@ _VALUES = (
     *(None, True, False, *_WHOLE, 10**25, 1e308, -1e308, 1e-300, 0.5, -0.5, 1e9, *_TEXTS),
     *([], {}, [None], [[]], [0] * 50, {"a": 1}, {"$float": "nan"}, {"$float": "inf"}, {"$float": "-inf"}),
     *({"$array": 0}, {"$array": 1}, {"$tuple": []}, {"$tuple": ["a", "number", []]}, {"$dict": [["a", 1]]}),
-    *({"$values": ["a"], "dtype": "<U67108864", "shape": [1]}, {"$number": 1, "dtype": "int64"}),
-    *({"$values": [], "dtype": "object", "shape": [0]}, {"$slice": [0, 10**9, None]}, {"$dtype": "float64"}),
+    *({"$values": [True, [1], ["a"]]}, {"$number": 0}, {"$same": 0}, {"$same": -1}),
+    *({"$values": [False, [0, 10**9], []]}, {"$is": "Doubt", "kind": "a", "message": "b"}),
 )
 
 

@@ -1,14 +1,10 @@
-"""Model files that were changed and signed again, so that their checksum is right, loaded and used to score."""
+"""Model files whose parts were changed and packed again, with right checksums, loaded and used to score."""
 
-import hashlib
 import io
 import json
-import struct
 import warnings
 import zipfile
-import zlib
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,8 +30,6 @@ from clinic import make_clinic
 from fuzz.case import Case, command
 from fuzz.damage import damaged, mutated, pick, with_odd_number
 from propense import JERM, SAREM, TM, Naive, PGLin, PUClassifier, load, save
-from propense._steps.label_scores import Member
-from propense._steps.small_trees import TreePredictor
 from propense.errors import PropenseError
 from propense.model_files import inspect
 from propense.tables import (
@@ -154,18 +148,7 @@ def _of_arrays():
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = [model.fit(_ROWS, _LABELS) for model in models]
-        return [_saved(model) for model in (*fitted, _with_tables(PUClassifier(cv=2).fit(_ROWS, _LABELS)))]
-
-
-def _with_tables(model):
-    """The model with trees in tables, as those of a Dask array are."""
-    rng, shape = np.random.default_rng(1), (4, 3)
-    trees = TreePredictor(0.5, rng.integers(0, _ROWS.shape[1], shape), rng.normal(size=shape), rng.normal(size=(4, 8)))
-    member = Member("boosted trees", True, (trees, trees))
-    score = replace(model._posterior.score, members=(member,), preparation=None)
-    model._posterior, model._propensity = (replace(each, score=score) for each in (model._posterior, model._propensity))
-    return model
+        return [_saved(model.fit(_ROWS, _LABELS)) for model in models]
 
 
 def _classifiers():
@@ -181,76 +164,102 @@ def _saved(model):
 
 
 def _changed(data, rng):
-    """A changed file with the right checksum; a few with a wrong one."""
-    if rng.random() < 0.02:
+    """A changed file with right checksums; a few with wrong ones."""
+    if rng.random() < 0.03:
         return damaged(data, rng)
-    end = 16 + int.from_bytes(data[8:16], "little")
-    text, part = data[16:end], data[end:-32]
-    header, kind = json.loads(text), rng.random()
-    inner = list(_skops(header["model"]))
+    members = _members(data)
+    header, arrays = json.loads(members["model.json"]), [name for name in members if name.endswith(".npy")]
+    inner, kind = [f"{number}.npy" for number in _skops(header["model"])], rng.random()
     if inner and kind < 0.5:
-        header, part = _with_changed_skops(header, part, pick(rng, inner), rng)
-    elif kind < 0.75:
-        header = {**header, "model": mutated(header["model"], rng)}
-    elif kind < 0.8:
-        header = mutated(header, rng)
-    elif kind < 0.95:
-        part = with_odd_number(part, rng, pick(rng, (8, 8, 4, 1)))
+        name = pick(rng, inner)
+        bytes_ = _with_changed_skops(_read(members[name]).tobytes(), rng)
+        members[name] = _written_array(np.frombuffer(bytes_, dtype=np.uint8))
+    elif kind < 0.75 or not arrays:
+        # NaN and infinity are written as Python writes them, though no JSON.
+        members["model.json"] = json.dumps({**header, "model": mutated(header["model"], rng)}).encode()
+    elif kind < 0.79:
+        members["model.json"] = json.dumps(mutated(header, rng)).encode()
+    elif kind < 0.97:
+        for _ in range(int(rng.geometric(0.6))):
+            name = pick(rng, arrays)
+            members[name] = _with_other_array(members[name], members[pick(rng, arrays)], rng)
+    elif kind < 0.99:
+        name = pick(rng, list(members))
+        members[name] = damaged(members[name], rng)
     else:
-        return _signed(damaged(text, rng), damaged(part, rng) if rng.random() < 0.3 else part)
-    # NaN and infinity are written as Python writes them, though no JSON.
-    return _signed(json.dumps(header).encode(), part)
+        del members[pick(rng, list(members))]
+    return _packed(members, pick(rng, (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
 
 
-def _signed(text, part):
-    body = b"PROPENSE" + struct.pack("<Q", len(text)) + text + part
-    return body + hashlib.sha256(body).digest()
+def _members(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _packed(members, compression=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, member in members.items():
+            archive.writestr(zipfile.ZipInfo(name), member, compression)
+    return out.getvalue()
+
+
+def _read(member):
+    return np.load(io.BytesIO(member), allow_pickle=False)
+
+
+def _written_array(array):
+    out = io.BytesIO()
+    np.save(out, array, allow_pickle=False)
+    return out.getvalue()
+
+
+def _with_other_array(member, other, rng):
+    """An array with other numbers, of another shape or another type, or another array."""
+    kind = rng.random()
+    if kind < 0.1:
+        return other
+    if kind < 0.15:
+        return damaged(member[:128], rng) + member[128:]
+    with warnings.catch_warnings(), suppress(ValueError, TypeError, IndexError, SyntaxError):
+        warnings.simplefilter("ignore")
+        array = _read(member)
+        if kind < 0.6:
+            head = len(member) - array.nbytes
+            return member[:head] + with_odd_number(member[head:], rng, min(pick(rng, (8, array.itemsize)), 8))
+        if kind < 0.8:
+            array = array.astype(pick(rng, ("f8", "f4", "i8", "i4", "u1", "?", "U3", "S2", "c16", "M8[s]", ">f8")))
+        else:
+            array = pick(rng, _SHAPES)(np.atleast_1d(array))
+        return _written_array(array)
+    return member
+
+
+_SHAPES = (
+    *(lambda a: a[:-1], lambda a: a[1:], lambda a: a[:0], lambda a: a[::-1], lambda a: a.T, lambda a: a[np.newaxis]),
+    *(lambda a: np.repeat(a, 2, axis=0), lambda a: a[0], lambda a: a[..., np.newaxis], lambda a: np.tile(a, 9)),
+)
 
 
 def _skops(tree):
     """The numbers of the arrays that hold parts of scikit-learn."""
     inner = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    for key in ("skops", "classifiers"):
-        if isinstance(tree, dict) and "$array" in (tree.get(key) or ()):
-            yield tree[key]["$array"]
+    if isinstance(tree, dict) and "$skops" in tree:
+        yield tree["$skops"]
     for each in inner:
         yield from _skops(each)
 
 
-def _with_changed_skops(header, part, number, rng):
-    """The header and arrays with another archive of skops: its schema or one of its arrays is changed."""
-    entry = header["arrays"][number]
-    start, length = entry["offset"], entry["shape"][0]
-    data = part[start : start + length]
-    deflated = not data.startswith(b"PK")
-    if deflated and rng.random() < 0.05:
-        return header, part[:start] + with_odd_number(data, rng, 1) + part[start + length :]
-    with zipfile.ZipFile(io.BytesIO(zlib.decompress(data) if deflated else data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+def _with_changed_skops(data, rng):
+    """Another archive of skops: its schema or one of its arrays is changed."""
+    members = _members(data)
     arrays = [name for name in members if name != "schema.json"]
     if arrays and rng.random() < 0.4:
         name = pick(rng, arrays)
-        # NumPy's header takes 128 bytes.
-        head, numbers = members[name][:128], members[name][128:]
-        odd = rng.random() < 0.8
-        members[name] = (
-            head + with_odd_number(numbers, rng, pick(rng, (8, 8, 4, 1))) if odd else damaged(head, rng) + numbers
-        )
+        members[name] = _with_other_array(members[name], members[pick(rng, arrays)], rng)
     else:
         members["schema.json"] = _with_changed_schema(members["schema.json"], rng)
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, member in members.items():
-            archive.writestr(zipfile.ZipInfo(name), member)
-    data = zlib.compress(out.getvalue()) if deflated else out.getvalue()
-    # Numbers of eight bytes are read from any offset.
-    arrays = [
-        {**each, "shape": [len(data)]}
-        if place == number
-        else {**each, "offset": each["offset"] + (len(data) - length) * (each["offset"] > start)}
-        for place, each in enumerate(header["arrays"])
-    ]
-    return {**header, "arrays": arrays}, part[:start] + data + part[start + length :]
+    return _packed(members)
 
 
 def _with_changed_schema(text, rng):

@@ -1,4 +1,4 @@
-"""ONNX: the graph of a linear model gives its label, y, e and h; other models are refused by name."""
+"""ONNX: the graph of a model gives its label, y, e and h; other models are refused by name."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ pytest.importorskip("skl2onnx", reason="needs skl2onnx")
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
 from scipy.sparse import csr_array  # noqa: E402
+from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
@@ -102,7 +103,23 @@ def test_an_audit_is_exported():
     check(corrected, propense.to_onnx(corrected), DATA.X)
 
 
-def test_a_model_with_trees_is_refused_by_name_with_the_way_out():
-    model = propense.PUClassifier(random_state=0).fit(DATA.X, DATA.labelled)
-    with pytest.raises(InvalidOption, match=r'cannot export PUClassifier\(random_state=0\).*learners="linear"'):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_trees_are_exported(dtype):
+    X = DATA.X.astype(dtype)
+    X[::7, 1] = np.nan
+    many = propense.datasets.make_double_logistic(11_000, 4, random_state=1)
+    # Of more rows the trees have more leaves.
+    for fitted_to, labelled in ((X, DATA.labelled), (many.X, many.labelled)):
+        model = propense.PUClassifier(random_state=0).fit(fitted_to, labelled)
+        _, chances, propensity, hidden = run(propense.to_onnx(model, X), X)
+        np.testing.assert_allclose(chances, model.predict_proba(X), rtol=0, atol=2e-5)
+        np.testing.assert_allclose(propensity, propense.propensity(model, X), rtol=0, atol=2e-5)
+        np.testing.assert_allclose(hidden, propense.hidden(model, X), rtol=0, atol=2e-5)
+
+
+def test_other_classifiers_are_refused_by_name():
+    model = propense.SAREM(estimator=GaussianNB()).fit(DATA.X, DATA.labelled)
+    with pytest.raises(
+        InvalidOption, match=r"cannot export SAREM\(estimator=GaussianNB.*boosted trees of numbers"
+    ):
         propense.to_onnx(model)

@@ -167,7 +167,8 @@ def read(
     """Estimate from verdicts how many rows are positive and how good the list is, even where the model is wrong."""
     from propense.cli._audit_summary import as_result, corrected_in_words
     from propense.cli._fit_progress import show_steps
-    from propense.model_files import save_corrected
+    from propense.model_files import inspect
+    from propense.model_files import save as save_model
     from propense.tables import correct_model, read_audit
 
     if not 50.0 <= confidence < 100.0:
@@ -196,7 +197,7 @@ def read(
         if save is not None:
             doing("Correcting the model")
             corrected = correct_model(fitted, found)
-            save_corrected(corrected, model, save)
+            save_model(corrected, save, about=inspect(model)["about"])
     say(*said_of(source))
     if json:
         print_json("audit read", {**as_result(found), "files": {"save": save}})

@@ -11,7 +11,6 @@ from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import Method
 from propense.cli._printing import say
-from propense.errors import PropenseError
 
 __all__ = ["inspect"]
 
@@ -37,13 +36,13 @@ def inspect(
     if method is not None:
         find_method(method)
     facts = inspect_file(file)
-    numbers, effects, unread = _learned(file)
+    numbers, effects = _learned(file)
     if json:
         about = facts["about"] if isinstance(facts["about"], dict) else {}
         shown = None if effects is None else {"title": effects.title, "head": effects.head, "lines": effects.lines}
         print_json(
             "inspect",
-            {**facts, "audit": facts.get("audit"), **numbers, "effects": shown, "unread": unread or None}
+            {**facts, "audit": facts.get("audit"), **numbers, "effects": shown}
             | {"configuration": about.get("configuration")},
         )
         return
@@ -55,11 +54,9 @@ def inspect(
     if "kinds" in facts:
         facts["kinds"] = {name: "true/false" if kind == "truth" else kind for name, kind in facts["kinds"].items()}
         facts["audit"] = facts.get("audit", _NO_AUDIT)
-    for name, value in {**facts, **_in_shares(numbers, not unread), "about": about}.items():
+    for name, value in {**facts, **_in_shares(numbers), "about": about}.items():
         if value not in (None, [], {}):
             say(f"{_FACTS.get(name, name) + ':':<20} {_in_words(value)}")
-    if unread:
-        say(f"Note: Estimates and coefficients are not shown: {unread}")
     for doubt in doubts:
         say(f"Note: {with_flags(doubt)}")
     if effects is not None and effects.lines:
@@ -68,24 +65,20 @@ def inspect(
         say("The options of the fit, for propense fit --config:", *(f"  {line}" for line in toml.splitlines()[1:]))
 
 
-def _learned(file: Path) -> tuple[dict[str, Any], Any, str]:
-    """The estimates and the largest coefficients of the model, or why it cannot be loaded."""
+def _learned(file: Path) -> tuple[dict[str, Any], Any]:
+    """The estimates and the largest coefficients of the model."""
     from propense.cli._results import model_numbers
     from propense.model_files import load
     from propense.tables import TableModel
     from propense.tables.effects import column_effects
 
-    try:
-        with warnings.catch_warnings():
-            # That it was written by another version is said by whatever uses the model.
-            warnings.simplefilter("ignore")
-            model = load(file)
-    except PropenseError as error:
-        return {"prior": None, "label_frequency": None}, None, " ".join(str(error).split())
-    estimator = model.estimator if isinstance(model, TableModel) else getattr(model, "steps", [(None, model)])[-1][1]
+    with warnings.catch_warnings():
+        # That it was written by another version is said by whatever uses the model.
+        warnings.simplefilter("ignore")
+        model = load(file)
     if not isinstance(model, TableModel):
-        return model_numbers(estimator), None, ""
-    return {**model_numbers(estimator), "unlabelled": _unlabelled(model.label)}, column_effects(model), ""
+        return model_numbers(getattr(model, "steps", [(None, model)])[-1][1]), None
+    return {**model_numbers(model.estimator), "unlabelled": _unlabelled(model.label)}, column_effects(model)
 
 
 def _unlabelled(label: Any) -> str:
@@ -96,9 +89,9 @@ def _unlabelled(label: Any) -> str:
     return "empty" if label.negative is None else f"{label.negative} or empty"
 
 
-def _in_shares(numbers: dict[str, Any], loaded: bool) -> dict[str, str | None]:
+def _in_shares(numbers: dict[str, Any]) -> dict[str, str | None]:
     words = {"prior": "share of positives", "label_frequency": "positives labelled"}
-    shown = {words[name]: _share(numbers[name]) for name in words if loaded}
+    shown = {words[name]: _share(numbers[name]) for name in words}
     return {"unlabelled": numbers.get("unlabelled"), **shown, "ranges": numbers.get("range")}
 
 

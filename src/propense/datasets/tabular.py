@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import fetch_openml, load_breast_cancer
 
 from propense.datasets.catalogue import Entry
 from propense.datasets.home import write_file
@@ -63,6 +62,8 @@ def write_table(path: Path, table: Table) -> None:
 
 def load_wdbc() -> Table:
     """Wdbc, which is part of scikit-learn."""
+    from sklearn.datasets import load_breast_cancer
+
     data = load_breast_cancer()
     return data.data, data.target == 0, [str(name) for name in data.feature_names]
 
@@ -95,6 +96,8 @@ def check_table(entry: Entry, table: Table, remedy: str) -> None:
 
 def download_openml(entry: Entry, progress: Progress | None = None) -> Any:
     """Download OpenML's table with scikit-learn, which retries and verifies the checksum."""
+    from sklearn.datasets import fetch_openml
+
     with TemporaryDirectory(prefix="propense-") as folder, _watch(Path(folder), progress):
         try:
             return fetch_openml(

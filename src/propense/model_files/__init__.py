@@ -1,21 +1,29 @@
 """Save fitted models to files that contain numbers and text but no code, so that they can be shared safely."""
 
 import hashlib
+import json
+import operator
 import platform
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn
+from sklearn import config_context
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from propense.errors import MissingExtra, ModelFileError
-from propense.model_files.container import ADVICE, FORMAT, from_bytes, read_file, to_bytes, write_file
+from propense.estimators._base import BasePUClassifier
+from propense.model_files.container import ADVICE, pack, read_file, unpack, write_file
 
-__all__ = ["inspect", "load", "save", "save_corrected"]
+__all__ = ["inspect", "load", "save"]
+
+# Of the files. A later version reads earlier ones from here on.
+_FORMAT = 2
 
 
 def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
@@ -44,12 +52,12 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
 
     Notes
     -----
-    The steps of a pipeline, classifiers inside an estimator (``estimator``, ``propensity_estimator``) and the learners
-    of a `PUClassifier`, other than its own logistic regression and the trees of a Dask array, are written by skops:
+    Every method with its defaults, and boosted trees of up to 63 leaves, are written as arrays, which later versions of
+    propense and scikit-learn read. The steps of a pipeline and other classifiers of yours are written by skops:
     ``pip install "propense[files]"``. You can save scikit-learn's usual transformers, column selectors and text
     vectorizers; logistic regression, naive Bayes, neural networks, trees, forests and histogram-based boosting; and
     functions of NumPy, SciPy and scikit-learn that only compute. Anything else, such as your own functions and classes,
-    is refused by name. Load such a file with the version of scikit-learn that wrote it.
+    is refused by name. Such a file is bound to the version of scikit-learn that wrote it.
 
     What a `PUClassifier` says of the rows of fit (``oof_posterior_`` and the like) is not in the file. A model of a
     table keeps these scores, with hashes of the rows, of up to a million rows, and uses them if it meets a row again.
@@ -66,63 +74,17 @@ def save(model: Any, path: str | Path, *, about: dict[str, Any] | None = None) -
     >>> propense.load("model.propense").predict([[0.5], [2.5]])  # doctest: +SKIP
     array([0, 1])
     """
-    from propense.model_files.codec import build_model, describe_model
-    from propense.model_files.values import pack, unpack
+    from propense.model_files.codec import Encoder
 
-    path = Path(path)
-    arrays: list[Any] = []
     with _as_ours(f"{path} was not written"):
-        header = {
-            "written": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": _versions(),
-            "about": _plain(about),
-            "model": pack(describe_model(model), arrays),
-        }
-        data = to_bytes(header, arrays)
-        # What could not be read back is not written.
-        contents = from_bytes(data, "it")
-        build_model(unpack(contents.header.get("model"), contents.arrays, contents.size), contents.size)
-    write_file(path, data)
-
-
-def save_corrected(model: Any, source: str | Path, path: str | Path) -> None:
-    """Save a model of a table that an audit has corrected, and that was loaded from a file.
-
-    Everything that the audit has not changed is taken from the file, byte by byte: the same audit of the same file
-    gives the same file. Its date is that of the model.
-
-    Parameters
-    ----------
-    model : TableModel
-        The corrected model.
-    source : str or Path
-        The file of the model before.
-    path : str or Path
-        The file to write. It is written whole or not at all, and replaces a file of that name.
-    """
-    from propense.model_files.codec import build_model
-    from propense.model_files.methods import describe_audit
-    from propense.model_files.table_models import describe_audits, table_parts
-    from propense.model_files.values import pack, unpack
-
-    path = Path(path)
-    before = from_bytes(read_file(Path(source)), str(source))
-    arrays: list[Any] = []
-    with _as_ours(f"{path} was not written"):
-        description = unpack(before.header.get("model"), before.arrays, before.size)
-        estimator = model.estimator
-        table_parts(description)[1]["fitted"] |= {
-            "audit_": describe_audit(estimator.audit_),
-            "prior_": float(estimator.prior_),
-            "label_frequency_": float(estimator.label_frequency_),
-        }
-        description |= describe_audits(model)
-        header = {**before.header, "model": pack(description, arrays)}
-        data = to_bytes(header, arrays)
-        # What could not be read back is not written.
-        contents = from_bytes(data, "it")
-        build_model(unpack(contents.header.get("model"), contents.arrays, contents.size), contents.size)
-    write_file(path, data)
+        _check_kind(model)
+        encoder = Encoder()
+        inner = encoder.encode(model, f"this {type(model).__name__}")
+        header = {"format": _FORMAT, "versions": _versions(), "about": _plain(about), "model": inner}
+        data = pack(header, encoder.arrays)
+        # What cannot be read is not written.
+        _read(data)
+    write_file(Path(path), data)
 
 
 def load(path: str | Path) -> Any:
@@ -153,16 +115,10 @@ def load(path: str | Path) -> Any:
     MissingExtra
         If skops is needed and not installed.
     """
-    from propense.model_files.codec import build_model
-    from propense.model_files.values import unpack
-
-    contents = from_bytes(read_file(Path(path)), str(path))
-    # The bytes of skops are the only ones.
-    foreign = any(array.dtype == np.uint8 for array in contents.arrays)
-    with _as_ours(f"{path} cannot be loaded", _advice(contents.header)):
-        model = build_model(unpack(contents.header.get("model"), contents.arrays, contents.size), contents.size)
-    versions = contents.header.get("versions")
-    wrote = versions.get("scikit-learn") if isinstance(versions, dict) else None
+    data = read_file(Path(path))
+    with _as_ours(f"{path} cannot be loaded", f" {ADVICE}"):
+        model, header, foreign = _read(data)
+    wrote = header["versions"].get("scikit-learn")
     if foreign and wrote not in (None, sklearn.__version__):
         warnings.warn(
             f"{path} was written with scikit-learn {str(wrote)[:40]}, and this is {sklearn.__version__}: its scores "
@@ -173,7 +129,7 @@ def load(path: str | Path) -> Any:
 
 
 def inspect(path: str | Path) -> dict[str, Any]:
-    """What a file says about its model, without loading it.
+    """What a file says about its model.
 
     Parameters
     ----------
@@ -185,7 +141,7 @@ def inspect(path: str | Path) -> dict[str, Any]:
     dict
         "method" and "parameters" of the estimator; "steps" of its pipeline, empty without one; the "doubts" of the
         fit, a list of sentences; "n_features" and "feature_names" (None if unknown) of the data it was fitted on;
-        when it was "written" (UTC); the "versions" of propense, scikit-learn, NumPy and Python that wrote it; the
+        the "versions" of propense, scikit-learn, NumPy and Python that wrote it; the
         "format" of the file, its "size" in bytes and its "sha256"; and what its author passed as "about".
 
     Raises
@@ -193,60 +149,118 @@ def inspect(path: str | Path) -> dict[str, Any]:
     ModelFileError
         As `load`.
     """
-    from propense.model_files.codec import summarise
-    from propense.model_files.values import unpack
-
     data = read_file(Path(path))
-    contents = from_bytes(data, str(path))
-    header = contents.header
-    with _as_ours(f"{path} cannot be read", _advice(header)):
-        facts = summarise(unpack(header.get("model"), contents.arrays, contents.size))
-        written, versions = header["written"], header["versions"]
-        about = unpack(header["about"], [], contents.size)
-        if not isinstance(written, str) or not all(isinstance(each, str) for each in versions.values()):
-            raise ModelFileError("it does not say when it was written, or with which versions")
-    return {
-        **facts,
-        "written": written,
-        "versions": versions,
-        "format": FORMAT,
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "size": len(data),
-        "about": about,
+    with _as_ours(f"{path} cannot be loaded", f" {ADVICE}"):
+        model, header, _ = _read(data)
+        facts = {"format": _FORMAT, "sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+        return {**_facts(model), "versions": header["versions"], **facts, "about": header["about"]}
+
+
+def _read(data: bytes) -> tuple[Any, dict[str, Any], bool]:
+    from propense.model_files.codec import Decoder
+
+    header, arrays = unpack(data)
+    version, versions = header.get("format"), header.get("versions", {})
+    if type(version) is not int or not all(isinstance(each, str) for each in versions.values()):
+        raise ModelFileError("it is not a propense model file")
+    if version > _FORMAT:
+        raise ModelFileError(
+            f"it was written by propense {versions.get('propense', '')[:40]}, which is newer than this"
+        )
+    if header.keys() != {"format", "versions", "about", "model"}:
+        raise ModelFileError("its header is not complete")
+    decoder = Decoder(arrays, len(data))
+    # The checks of scikit-learn are wanted here, whatever the user has switched off, and no routing.
+    with config_context(skip_parameter_validation=False, enable_metadata_routing=False):
+        model = decoder.decode(header["model"])
+    _check_kind(model)
+    return model, header, decoder.has_sklearn
+
+
+def _check_kind(model: Any) -> None:
+    """Refuse what is no model."""
+    last = _last(model)
+    if not isinstance(last, BasePUClassifier):
+        hint = ". Save its best_estimator_" if hasattr(last, "best_estimator_") else ""
+        raise ModelFileError(
+            f"a {type(last).__name__} is not an estimator of propense, nor a pipeline that ends in one{hint}"
+        )
+
+
+def _last(model: Any) -> Any:
+    """The estimator of a table's model, or of a pipeline."""
+    while isinstance(model, Pipeline) and model.steps:
+        model = model.steps[-1][1]
+    return model.estimator if type(model).__name__ == "TableModel" else model
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    """What `inspect` says of a model."""
+    method, steps, first = _last(model), [], model
+    while isinstance(first, Pipeline):
+        own = [(name, each) for name, each in first.steps if each is not method]
+        steps += [f"{name}: {each if isinstance(each, str) else type(each).__name__}" for name, each in first.steps]
+        first = next((each for _, each in own if each not in (None, "passthrough")), method)
+    names = getattr(first, "feature_names_in_", None)
+    facts: dict[str, Any] = {
+        "method": type(method).__name__,
+        "parameters": {name: _shown(value) for name, value in method.get_params(deep=False).items()},
+        "steps": steps,
+        "doubts": [doubt.message for doubt in method.doubts_],
+        "n_features": operator.index(first.n_features_in_) if hasattr(first, "n_features_in_") else None,
+        "feature_names": None if names is None else [str(name) for name in names],
     }
+    if hasattr(method, "audit_"):
+        facts["audit"] = str(method.audit_)
+    if type(model).__name__ != "TableModel":
+        return facts
+    labels, columns = getattr(model.label, "labels", (model.label,)), model.schema.columns
+    return facts | {
+        "label": " or ".join(f"{each.column} = {each.positive}" for each in labels),
+        "id": model.id,
+        "n_features": len(columns),
+        "feature_names": model.schema.names,
+        # Of a form: (m/d/y), (kg).
+        "kinds": {
+            each.name: f"{each.kind} ({each.form.rpartition('unit:')[2] or 'as text'})" if each.form else each.kind
+            for each in columns
+        },
+        "spelling": {name: value for name, value in vars(model.spelling).items() if value is not None},
+    }
+
+
+def _shown(value: Any) -> Any:
+    """A parameter as `inspect` shows it: a classifier, or each of several, by its text."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_shown, value))
+    return " ".join(repr(value).split()) if isinstance(value, BaseEstimator) else value
 
 
 @contextmanager
 def _as_ours(what: str, advice: str = "") -> Iterator[None]:
-    """Raise any error as a ModelFileError: what went wrong, the reason, and what to do."""
+    """Raise any error as a ModelFileError: what went wrong, the reason, and what to do. There are no warnings."""
     try:
-        yield
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
     except MissingExtra:
         raise
     except Exception as error:
         # Whatever it is: scikit-learn and NumPy raise many errors for a wrong file, and a reader should see one kind.
         ours = isinstance(error, ModelFileError)
-        reason = str(error) if ours else f"{type(error).__name__}: {error}"[:300]
+        reason = str(error) if ours else " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise ModelFileError(f"{what}: {reason.rstrip('.')}.{advice}") from None
-
-
-def _advice(header: dict[str, Any]) -> str:
-    """What to do about a file that cannot be loaded, perhaps because it was written with other versions."""
-    versions = header.get("versions")
-    if not isinstance(versions, dict) or versions in ({}, _versions()):
-        return f" {ADVICE}"
-    return f" It was written with {', '.join(f'{name} {number}' for name, number in versions.items())[:200]}. {ADVICE}"
 
 
 def _plain(about: Any) -> Any:
     """The author's own facts, which must be plain values."""
-    from propense.model_files.values import pack
-
-    arrays: list[Any] = []
-    packed = pack(about, arrays)
-    if arrays or not (about is None or isinstance(about, dict)):
+    try:
+        same = json.loads(json.dumps(about, allow_nan=False)) == about
+    except (TypeError, ValueError):
+        same = False
+    if not same or not (about is None or isinstance(about, dict)):
         raise ModelFileError("about must be a dict of plain values: strings, numbers, booleans, lists and dicts")
-    return packed
+    return about
 
 
 def _versions() -> dict[str, str]:

@@ -1,233 +1,311 @@
-"""Models as plain descriptions, and back: a closed list of classes. Nothing is imported by a name in a file."""
+"""Models as strict JSON and arrays, and back: a closed list of classes, each field checked against its annotation.
 
+What JSON has is itself. Everything else is an object with a key that begins with $: ``{"$float": "nan"}``, ``{"$tuple":
+[…]}``, ``{"$array": 3}`` for the fourth of the arrays, ``{"$is": "Forest", …}`` for an object of a class of the list,
+``{"$same": 2}`` for the third of them again. Nothing is imported by a name in a file.
+"""
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import asdict, fields, is_dataclass
+from functools import cache
+from importlib import import_module
 from inspect import signature
-from typing import Any
+from typing import Any, get_type_hints
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
-from propense._steps.corrected import Audited
+from propense._diagnostics.diagnosis import Diagnosis
+from propense._diagnostics.doubts import Doubt
+from propense._inputs.columns import Column
+from propense._inputs.options import check_options
+from propense._inputs.preparation import Preparation
+from propense._inputs.prior_groups import PriorGroups
+from propense._maths.forest import Forest
+from propense._steps.corrected import Audited, CorrectedPredictor
+from propense._steps.known_prior import ShiftedPredictor
+from propense._steps.label_scores import LabelScore, Member
+from propense._steps.named_pair import NamedPredictor
+from propense._steps.predictors import ClassifierPredictor, ForestPredictor, LogisticPredictor, RootPredictor
+from propense._steps.source_looks import AnyLabelPredictor
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
-from propense.model_files import foreign
-from propense.model_files.checks import is_count
-from propense.model_files.container import check_memory
-from propense.model_files.known_priors import build_prior
-from propense.model_files.methods import (
-    make_method,
-    method_classes,
-    method_facts,
-    method_parameters,
-    restore_method,
-)
-from propense.model_files.table_models import build_table, describe_table, is_table, table_parts
-from propense.model_files.values import pack
-from propense.tables import TableModel
+from propense.estimators._methods import class_path, is_ours, known_methods
+from propense.model_files.checks import EVERY, OPTIONAL, check_part, fits, restore
+from propense.worlds.curves import Bent, Curves, LabelCurve
+from propense.worlds.predictors import CurvePredictor, LinePredictor
 
-__all__ = ["build_model", "describe_model", "summarise"]
+__all__ = ["TRUSTED_TYPES", "Decoder", "Encoder"]
 
-_KEYS = {"class", "parameters", "requests", "fitted"}
-_PIPELINE_KEYS = {"class", "skops", "steps", "n_features_in_", "feature_names_in_", "estimator"}
-# A step that does nothing.
-_NOTHING = (None, "passthrough")
+Arrays = list[NDArray[Any]]
+
+# What a model may consist of, by name: nothing of it runs code when it is made. Parts of tables, with their rooms, are
+# imported when they are met.
+_PARTS: dict[str, type] = {
+    each.__name__: each
+    for each in (
+        *(AnyLabelPredictor, Audited, Bent, ClassifierPredictor, Column, CorrectedPredictor, CurvePredictor, Curves),
+        *(Diagnosis, Doubt, Forest, ForestPredictor, LabelCurve, LabelScore, LinePredictor, LogisticPredictor),
+        *(Member, NamedPredictor, Preparation, PriorGroups, RootPredictor, ShiftedPredictor),
+    )
+}
+_OF_TABLES = {
+    "HeldOut": "fitted_rows",
+    "Label": "labels",
+    "LabelColumns": "label_columns",
+    "PastDraw": "past_audits",
+    "Schema": "schema",
+    "SeenColumn": "drift",
+    "Spelling": "spelling",
+    "TableModel": "model",
+}
+_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _REQUESTS = ("fit", "partial_fit", "score", "transform", "inverse_transform")
 
 
-def describe_model(model: Any) -> dict[str, Any]:
-    """A fitted model in plain values: a dict of its class, its parameters and what it has learned."""
-    if isinstance(model, TableModel):
-        return describe_table(model, _describe)
-    last = model
-    while isinstance(last, Pipeline) and last.steps:
-        last = last.steps[-1][1]
-    if not isinstance(last, BasePUClassifier):
-        hint = ". Save its best_estimator_" if hasattr(last, "best_estimator_") else ""
-        raise ModelFileError(
-            f"a {type(last).__name__} is not an estimator of propense, nor a pipeline that ends in one{hint}"
-        )
-    if model is last:
-        return _describe(model, f"this {type(model).__name__}")
-    _check_fitted(model)
-    estimator = _describe(last, f"the last step of this {type(model).__name__}")
-    data = foreign.dump(model, f"this {type(model).__name__}", without=last)
-    return {"class": "Pipeline", "skops": data, **_outline(model), "estimator": estimator}
+def _part_named(name: str) -> Any:
+    """The class of that name; None if a model may not hold it."""
+    if name in _OF_TABLES:
+        return getattr(import_module(f"propense.tables.{_OF_TABLES[name]}"), name)
+    return _PARTS.get(name)
 
 
-def build_model(description: Any, size: int = 0) -> Any:
-    """The fitted model of its description, in a file of `size` bytes."""
-    # The checks of scikit-learn are wanted here, whatever the user has switched off, and no routing.
-    with config_context(skip_parameter_validation=False, enable_metadata_routing=False):
-        if is_table(description):
-            model = build_table(description, _build)
-        elif isinstance(description, dict) and "skops" in description:
-            model = _build_pipeline(description)
+def method_classes() -> dict[str, type[BasePUClassifier]]:
+    """Every method imported so far, by its name in a file: the class of ours, the import path of others."""
+    found = {method for method, _ in known_methods().values()}
+    return {each.__name__ if is_ours(each) else class_path(each): each for each in sorted(found, key=class_path)}
+
+
+class Encoder:
+    """Turns a model into JSON, and collects its arrays."""
+
+    def __init__(self) -> None:
+        self.arrays: Arrays = []
+        # By identity, with the object itself: the number of one that is gone may be given again.
+        self._seen: dict[int, tuple[int, Any]] = {}
+
+    def encode(self, value: Any, where: str) -> Any:
+        """The JSON of a value; `where` is what errors call it."""
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"$float": str(value)}
+        if isinstance(value, list | tuple):
+            inner = [self.encode(each, where) for each in value]
+            return inner if isinstance(value, list) else {"$tuple": inner}
+        if type(value) is dict:
+            return {"$dict": [[self.encode(each, where) for each in pair] for pair in value.items()]}
+        if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+            return {"$number": self._keep(np.array([value]))}
+        if type(value) is np.ndarray:
+            return self._of_array(value, where)
+        if isinstance(value, range | set | frozenset) or type(value).__module__.startswith("pandas"):
+            # Columns, in another container than a list; the order of a set depends on the process.
+            return self.encode(sorted(value, key=repr) if isinstance(value, set | frozenset) else list(value), where)
+        return self._of_object(value, where)
+
+    def _keep(self, array: NDArray[Any]) -> int:
+        self.arrays.append(array)
+        return len(self.arrays) - 1
+
+    def _of_array(self, array: NDArray[Any], where: str) -> dict[str, Any]:
+        if array.dtype.kind in "biufU":
+            return {"$array": self._keep(array)}
+        if array.dtype.kind not in "OT" or hasattr(array.dtype, "na_object"):
+            raise ModelFileError(f"{where}: an array of dtype {array.dtype} cannot be saved")
+        values = [self.encode(each, where) for each in array.ravel().tolist()]
+        return {"$values": [array.dtype.kind == "T", list(array.shape), values]}
+
+    def _of_object(self, value: Any, where: str) -> dict[str, Any]:
+        if id(value) in self._seen:
+            return {"$same": self._seen[id(value)][0]}
+        name = type(value).__name__
+        if is_dataclass(value) and _part_named(name) is type(value):
+            facts = {each.name: self.encode(getattr(value, each.name), where) for each in fields(value)}
+            found = {"$is": name, **facts}
+        elif isinstance(value, BasePUClassifier):
+            found = self._of_method(value, where)
+        elif isinstance(value, BaseEstimator):
+            found = self._of_sklearn(value, where)
         else:
-            model = _build(description)
-    foreign.check_parts(model)
-    check_memory(foreign.announced_row(model), size)
-    summarise(description)
-    return model
+            raise ModelFileError(f"{where}: a value of type {name} cannot be saved")
+        # After what is in it, so that it can be used again but never contain itself.
+        self._seen[id(value)] = len(self._seen), value
+        return found
 
+    def _of_sklearn(self, value: Any, where: str) -> dict[str, Any]:
+        from propense.model_files.sklearn_parts import dump
 
-def summarise(description: Any) -> dict[str, Any]:
-    """What a description says about the model's method and features; nothing is built."""
-    if is_table(description):
-        return _summarise_table(description)
-    last = description
-    steps: list[str] = []
-    try:
-        if "skops" in description:
-            steps, last = description["steps"], description["estimator"]
-            count, names = description["n_features_in_"], description["feature_names_in_"]
-        else:
-            count, names = last["fitted"]["n_features_in_"], last["fitted"].get("feature_names_in_")
-        doubts = [str(message) for _, message in last["fitted"].get("doubts_", ())]
-        shown = {name: _shown(each) for name, each in last["parameters"].items()}
-        if "prior" in shown:
-            shown["prior"] = build_prior(shown["prior"])
-        audit = last["fitted"].get("audit_")
-        names = None if names is None else [str(name) for name in names]
-    except (KeyError, TypeError, IndexError, StopIteration, ValueError, AttributeError):
-        raise ModelFileError("it does not hold a model") from None
-    if not (count is None or is_count(count, 0)) or not (names is None or len(names) == count):
-        raise ModelFileError("it holds a model without features")
-    facts = {"method": last["class"], "parameters": shown, "steps": steps, "doubts": doubts}
-    said = {} if audit is None or not Audited.is_valid(audit) else {"audit": str(Audited(**audit))}
-    return {**facts, **said, "n_features": count, "feature_names": names}
+        last = value
+        while isinstance(last, Pipeline) and last.steps:
+            last = last.steps[-1][1]
+        own = last if isinstance(last, BasePUClassifier) else None
+        data = {"$skops": self._keep(dump(value, where, without=own))}
+        return data if own is None else {**data, "last": self._of_method(own, f"the last step of {where}")}
 
-
-def _shown(value: Any) -> Any:
-    """A parameter as `inspect` shows it: a classifier, or each of several, by its text."""
-    if isinstance(value, list | tuple):
-        return type(value)(map(_shown, value))
-    return value["text"] if isinstance(value, dict) and "skops" in value else value
-
-
-def _summarise_table(description: dict[str, Any]) -> dict[str, Any]:
-    """The same of a table, with its label and the kinds of its columns."""
-    facts = summarise(table_parts(description)[1])
-    try:
-        columns = {
-            str(name): " ".join([str(kind), *map(_in_brackets, form)])
-            for name, kind, _, *form in description["columns"]
-        }
-        label = description["label"]
-        several = label if isinstance(label[0], tuple) else (label,)
-        words = " or ".join(f"{column} = {positive}" for column, positive, _ in several)
-        spelling = {name: value for name, value in (description.get("spelling") or {}).items() if value is not None}
-        about = {"label": words, "id": description["id"]}
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        raise ModelFileError("it does not hold a model") from None
-    features = {"n_features": len(columns), "feature_names": list(columns), "kinds": columns}
-    return {**facts, **about, **features, "spelling": spelling}
-
-
-def _in_brackets(form: Any) -> str:
-    """The form of a column: (m/d/y), (kg)."""
-    return f"({str(form).rpartition('unit:')[2] or 'as text'})"
-
-
-def _outline(model: Pipeline) -> dict[str, Any]:
-    """The steps of a pipeline and the features it takes, for `inspect`."""
-    steps: list[str] = []
-    first = last = model
-    while isinstance(last, Pipeline):
-        steps += [f"{name}: {each if each in _NOTHING else type(each).__name__}" for name, each in last.steps]
-        last = last.steps[-1][1]
-    while isinstance(first, Pipeline):
-        first = next(each for _, each in first.steps if each not in _NOTHING)
-    names, count = getattr(first, "feature_names_in_", None), getattr(first, "n_features_in_", None)
-    facts = {"steps": steps, "n_features_in_": None if count is None else int(count)}
-    return {**facts, "feature_names_in_": None if names is None else [str(name) for name in names]}
-
-
-def _check_fitted(pipeline: Pipeline) -> None:
-    for name, step in pipeline.steps:
-        if isinstance(step, Pipeline):
-            _check_fitted(step)
-        elif step not in _NOTHING and not isinstance(step, BasePUClassifier):
-            try:
-                check_is_fitted(step)
-            except NotFittedError:
-                raise ModelFileError(f"step {name!r} of this Pipeline is not fitted. Fit the model first") from None
-
-
-def _build_pipeline(description: dict[str, Any]) -> Pipeline:
-    """The pipeline that skops has kept, with the estimator described next to it as its last step."""
-    if description.keys() != _PIPELINE_KEYS:
-        raise ModelFileError("it holds a pipeline without its steps or its estimator")
-    estimator = _build(description["estimator"])
-    model = inner = foreign.load(description["skops"])
-    while type(inner) is Pipeline and isinstance(inner.steps[-1][1], Pipeline):
-        inner = inner.steps[-1][1]
-    if type(inner) is not Pipeline or inner.steps[-1][1] is not None or not isinstance(estimator, BasePUClassifier):
-        raise ModelFileError("it holds a pipeline that does not end in its estimator")
-    inner.steps[-1] = (inner.steps[-1][0], estimator)
-    if any(description[name] != value for name, value in _outline(model).items()):
-        raise ModelFileError("it holds a pipeline that differs from its description")
-    return model
-
-
-def _describe(thing: Any, where: str) -> dict[str, Any]:
-    """The description of an estimator of propense; `where` is what errors call it."""
-    name = next((name for name, made in method_classes().items() if made is type(thing)), None)
-    if name is None:
-        raise ModelFileError(f"{where} is of the class {type(thing).__name__}, which cannot be saved")
-    parameters = method_parameters(thing, where)
-    for argument, value in parameters.items():
+    def _of_method(self, method: BasePUClassifier, where: str) -> dict[str, Any]:
+        name = next((name for name, made in method_classes().items() if made is type(method)), None)
+        if name is None:
+            raise ModelFileError(f"{where} is of the class {type(method).__name__}, which cannot be saved")
         try:
-            pack(value, [])
-        except ModelFileError as error:
-            raise ModelFileError(f"{argument} of {where}: {error}. Set another {argument}") from None
-    try:
-        facts = method_facts(thing, where)
-    except AttributeError as error:
-        # Not check_is_fitted: a fit that failed half-way leaves enough behind to pass it.
-        raise ModelFileError(f"{where} is not fitted: it has no {error.name}. Fit the model first") from None
-    return {"class": name, "parameters": parameters, "requests": _requests_of(thing), "fitted": facts}
+            facts = _facts(method, where)
+        except AttributeError as error:
+            # Not check_is_fitted: a fit that failed half-way leaves enough behind to pass it.
+            raise ModelFileError(f"{where} is not fitted: it has no {error.name}. Fit the model first") from None
+        given = {each: value for each, value in method.get_params(deep=False).items() if each != "n_jobs"}
+        parameters = {each: self.encode(value, f"{each} of {where}") for each, value in given.items()}
+        inside = {each: self.encode(value, f"{each} of {where}") for each, value in facts.items()}
+        return {"$method": name, "parameters": parameters, "requests": _requests_of(method), "fitted": inside}
 
 
-def _requests_of(thing: Any) -> dict[str, dict[str, Any]]:
+def _facts(method: BasePUClassifier, where: str) -> dict[str, Any]:
+    """The fitted attributes of a method."""
+    facts = {each: getattr(method, each) for each in (*EVERY, *method.description.keeps)}
+    facts |= {each: getattr(method, each) for each in OPTIONAL if getattr(method, each, None) is not None}
+    for each, what in method.description.keeps.items():
+        if is_dataclass(what) and _part_named(getattr(what, "__name__", "")) is not what:
+            # Of a method of one's own.
+            facts[each] = asdict(facts[each])
+    known = {*facts, *method.get_params(deep=False)}
+    # A class that does not take one of the base's arguments may have its default.
+    known |= {each for each in ("decision", "positive_label") if getattr(method, each) == getattr(type(method), each)}
+    # Answers for the rows of fit are not part of the model.
+    foreign = [each for each in vars(method) if not each.startswith(("_", "oof_")) and each not in known]
+    if foreign:
+        raise ModelFileError(
+            f"{where} has an attribute {foreign[0]!r} that its class does not save, so it would be lost. Delete it, "
+            "or pass it in about="
+        )
+    return facts
+
+
+def _requests_of(method: Any) -> dict[str, dict[str, Any]]:
     """What metadata its methods ask for beyond their defaults, by `set_fit_request` and the like."""
-    asked, default = thing.get_metadata_routing(), type(thing)().get_metadata_routing()
+    asked, default = method.get_metadata_routing(), type(method)().get_metadata_routing()
     out: dict[str, dict[str, Any]] = {}
-    for method in _REQUESTS:
-        before = getattr(default, method).requests
-        after = {name: value for name, value in getattr(asked, method).requests.items() if value != before.get(name)}
+    for each in _REQUESTS:
+        before = getattr(default, each).requests
+        after = {name: value for name, value in getattr(asked, each).requests.items() if value != before.get(name)}
         if after:
-            out[method] = after
+            out[each] = after
     return out
 
 
-def _build(description: Any) -> Any:
-    """The estimator that a description is of."""
-    if not isinstance(description, dict) or not description.keys() <= _KEYS:
-        raise ModelFileError("it holds something that is not part of a model")
-    name, parameters = description.get("class"), description.get("parameters")
-    made = method_classes().get(name) if isinstance(name, str) else None
-    if made is None or not isinstance(parameters, dict):
-        # Nothing is imported by a name that a file gives.
-        own = ". If it is a class of your own, import its module first (propense score --method)"
-        hint = own if "." in str(name) else ""
-        raise ModelFileError(f"it holds a {str(name)[:80]!r}, which this version of propense does not know{hint}")
-    if "fitted" not in description:
-        raise ModelFileError(f"it holds a {name} that is not fitted")
-    unknown = parameters.keys() - signature(made).parameters.keys()
-    if unknown:
-        raise ModelFileError(f"{name} has no parameter {min(unknown)[:40]!r} in this version")
-    # How many processes to start is not for a file to say.
-    parameters = {argument: None if argument == "n_jobs" else value for argument, value in parameters.items()}
-    thing = make_method(made, parameters)
-    restore_method(thing, description["fitted"])
-    _set_requests(thing, description.get("requests", {}))
-    return thing
+class Decoder:
+    """Makes a model of JSON and arrays, checking everything; any error means that the file holds no model.
+
+    Parameters
+    ----------
+    arrays : list of ndarray
+    size : int
+        The bytes of the file: it cannot have more columns or levels than that.
+    """
+
+    def __init__(self, arrays: Arrays, size: int) -> None:
+        self._arrays, self._size = arrays, size
+        self._seen: list[Any] = []
+        # Whether anything was made by scikit-learn's own code.
+        self.has_sklearn = False
+        self._readers: dict[str, Callable[[Any], Any]] = {
+            "$float": _NOT_FINITE.__getitem__,
+            "$tuple": lambda found: tuple(map(self.decode, found)),
+            "$dict": lambda found: {self.decode(key): self.decode(each) for key, each in found},
+            "$number": lambda found: self._array(found)[0],
+            "$array": self._array,
+            "$values": self._values,
+            "$same": lambda found: self._seen[operator.index(found)],
+        }
+        # What can be met again.
+        self._makers = {"$is": self._part, "$method": self._method, "$skops": self._sklearn}
+
+    def decode(self, packed: Any) -> Any:
+        """The value of its JSON."""
+        if isinstance(packed, list):
+            return [self.decode(each) for each in packed]
+        # 1e999 is JSON, and infinite to Python.
+        if isinstance(packed, float) and not math.isfinite(packed):
+            raise ModelFileError("it holds a number too large for float64")
+        if not isinstance(packed, dict):
+            return packed
+        tag = next(iter(packed), "")
+        if tag in self._readers:
+            return self._readers[tag](packed[tag])
+        if tag not in self._makers:
+            raise ModelFileError(f"it holds an object that begins with {tag[:40]!r}")
+        self._seen.append(self._makers[tag](packed))
+        return self._seen[-1]
+
+    def _array(self, number: Any) -> NDArray[Any]:
+        return self._arrays[operator.index(number)]
+
+    def _values(self, packed: Any) -> NDArray[Any]:
+        text, shape, values = packed
+        out = np.empty(len(values), dtype=np.dtypes.StringDType() if text else object)
+        for place, each in enumerate(values):
+            out[place] = self.decode(each)
+        return out.reshape(shape)
+
+    def _part(self, packed: dict[str, Any]) -> Any:
+        name = packed.pop("$is")
+        made = _part_named(name)
+        if made is None:
+            raise ModelFileError(f"it holds a {str(name)[:80]!r}, which this version of propense does not know")
+        # A field that has come later has a default.
+        facts = {name: self.decode(each) for name, each in packed.items()}
+        hints = _hints(made)
+        for name, value in facts.items():
+            if not fits(value, hints[name]):
+                raise ModelFileError(f"{name} of a {made.__name__} is not valid")
+        part = made(**facts)
+        check_part(part, self._size)
+        return part
+
+    def _sklearn(self, packed: dict[str, Any]) -> Any:
+        from propense.model_files.sklearn_parts import load
+
+        thing, self.has_sklearn = load(self._array(packed["$skops"])), True
+        if "last" in packed:
+            inner, estimator = thing, self._method(packed["last"])
+            while isinstance(inner.steps[-1][1], Pipeline):
+                inner = inner.steps[-1][1]
+            inner.steps[-1] = (inner.steps[-1][0], estimator)
+        return thing
+
+    def _method(self, packed: dict[str, Any]) -> BasePUClassifier:
+        name, made = packed["$method"], method_classes().get(packed["$method"])
+        if made is None:
+            # Nothing is imported by a name that a file gives.
+            own = ". If it is a class of your own, import its module first (propense score --method)"
+            hint = own if "." in str(name) else ""
+            raise ModelFileError(f"it holds a {str(name)[:80]!r}, which this version of propense does not know{hint}")
+        parameters, fitted, unknown = packed["parameters"], packed["fitted"], set(packed["parameters"])
+        unknown -= signature(made).parameters.keys()
+        if unknown:
+            raise ModelFileError(f"{name} has no parameter {min(unknown)[:40]!r} in this version")
+        # How many processes to start is not for a file to say.
+        values: dict[str, Any] = {
+            each: None if each == "n_jobs" else self.decode(value) for each, value in parameters.items()
+        }
+        method = made(**values)
+        check_options(method, method._options)
+        restore(method, {each: self.decode(value) for each, value in fitted.items()}, self._size)
+        with config_context(enable_metadata_routing=True):
+            for each, asked in packed["requests"].items():
+                if each not in _REQUESTS:
+                    raise ModelFileError("its metadata requests are not valid")
+                getattr(method, f"set_{each}_request")(**asked)
+        return method
 
 
-def _set_requests(thing: Any, requests: Any) -> None:
-    if not isinstance(requests, dict) or not requests.keys() <= set(_REQUESTS):
-        raise ModelFileError("its metadata requests are not valid")
-    with config_context(enable_metadata_routing=True):
-        for method, asked in requests.items():
-            getattr(thing, f"set_{method}_request")(**asked)
+@cache
+def _hints(made: type) -> dict[str, Any]:
+    return {name: hint for name, hint in get_type_hints(made).items() if name in made.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+# For `skops.io.load` and tools that call it: all that a model of ours may consist of.
+TRUSTED_TYPES = sorted(class_path(each) for each in (*_PARTS.values(), *filter(is_ours, method_classes().values())))

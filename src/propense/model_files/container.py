@@ -1,21 +1,14 @@
-"""The file of a model: a header and raw arrays, no code, with a digest at the end.
+"""The file of a model: a zip archive of `model.json` and arrays in NumPy's own format, `0.npy`, `1.npy` and so on.
 
-::
-
-    8 bytes      PROPENSE
-    8 bytes      the length of the header, unsigned, little-endian
-    the header   JSON in UTF-8: the format's version, what the model is, and where each array lies
-    the arrays   little-endian, C order, each at its offset from here
-    32 bytes     the SHA-256 of everything before
+The same model gives the same bytes: entries have no date. Nothing is unpacked that would take much more memory than the
+file, and no array is read that could hold Python objects.
 """
 
-import hashlib
+import io
 import json
 import math
 import stat
-import struct
-import zlib
-from dataclasses import dataclass
+import zipfile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,104 +18,41 @@ from numpy.typing import NDArray
 from propense._files import write_atomically
 from propense.errors import ModelFileError
 
-__all__ = [
-    "ADVICE",
-    "DTYPES",
-    "FORMAT",
-    "Contents",
-    "check_memory",
-    "deflate",
-    "from_bytes",
-    "inflate",
-    "read_file",
-    "to_bytes",
-    "write_file",
-]
+__all__ = ["ADVICE", "pack", "read_file", "read_npy", "unpack", "write_file"]
 
-FORMAT = 1
 ADVICE = "Fit the model again, or ask for a new copy of the file."
 
-# What arrays may hold; arrays of anything else go into the header value by value.
-DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float64", "float32", "int64", "int32", "uint8", "bool")}
-
-_MAGIC = b"PROPENSE"
-_LENGTH = struct.Struct("<Q")
-_START = len(_MAGIC) + _LENGTH.size
-_DIGEST = hashlib.sha256().digest_size
-_MOST_DIMENSIONS = 8
-# The memory that values may take whose size a file only announces: this much, and so many bytes for each of its own.
-_ALLOWANCE, _PER_BYTE = 1 << 20, 32
-# What is deflated may be larger by this factor, and the allowance: trees are by 3 to 10.
-_MOST_INFLATED = 16
+_HEADER = "model.json"
+_START, _BEFORE = b"PK\x03\x04", b"PROPENSE"
+# A file is deflated if it holds no more than this; larger files hold as much as they are.
+_DEFLATED = 1 << 20
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a file holds: the header without its table of arrays, the arrays by number, and its size in bytes."""
-
-    header: dict[str, Any]
-    arrays: list[NDArray[Any]]
-    size: int
-
-
-def to_bytes(header: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
-    """The bytes of a file, for a header of strict JSON and arrays of the dtypes above."""
-    entries: list[dict[str, Any]] = []
-    parts: list[bytes] = []
-    offset = 0
-    for array in arrays:
-        part = np.ascontiguousarray(array, dtype=DTYPES[array.dtype.name]).tobytes()
-        entries.append({"dtype": array.dtype.name, "shape": list(array.shape), "offset": offset})
-        parts.append(part)
-        offset += len(part)
-    # ASCII, with \u for the rest, so that any string that Python holds comes back as it was.
-    text = json.dumps({"format": FORMAT, **header, "arrays": entries}, allow_nan=False).encode("ascii")
-    body = b"".join([_MAGIC, _LENGTH.pack(len(text)), text, *parts])
-    return body + hashlib.sha256(body).digest()
+def pack(header: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
+    """The file of a header of strict JSON and arrays without objects."""
+    members = {_HEADER: json.dumps(header, allow_nan=False, separators=(",", ":")).encode("ascii")}
+    for number, array in enumerate(arrays):
+        stream = io.BytesIO()
+        np.lib.format.write_array(stream, np.asarray(array, order="C"), allow_pickle=False)
+        members[f"{number}.npy"] = stream.getvalue()
+    small = sum(map(len, members.values())) <= _DEFLATED
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED)
+    return whole.getvalue()
 
 
-def from_bytes(data: bytes, name: str) -> Contents:
-    """What the bytes of a file hold; `name` is what errors call it."""
-    _check_start(data[:_START], len(data), name)
-    end = _START + _LENGTH.unpack(data[len(_MAGIC) : _START])[0]
-    if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
-        raise ModelFileError(f"{name} is damaged: its contents do not match its SHA-256. {ADVICE}")
-    header = _read_header(data[_START:end], name)
-    entries = header.pop("arrays", None)
-    try:
-        arrays = _read_arrays(entries, data[end:-_DIGEST])
-    except (ValueError, OverflowError, MemoryError) as error:
-        raise ModelFileError(f"{name} cannot be read: {error}. {ADVICE}") from None
-    return Contents(header, arrays, len(data))
-
-
-def check_memory(announced: int, size: int) -> None:
-    """Raise an error if what a file of `size` bytes announces would take more memory than such a file may."""
-    most = _ALLOWANCE + _PER_BYTE * size
-    if announced > most:
-        raise ModelFileError(f"its arrays would take {announced} bytes; in a file of {size} bytes they may take {most}")
-
-
-def deflate(data: bytes) -> bytes:
-    """The bytes deflated, unless they would be too large to be inflated again."""
-    small = zlib.compress(data)
-    return small if len(data) <= _ALLOWANCE + _MOST_INFLATED * len(small) else data
-
-
-def inflate(data: bytes) -> bytes:
-    """The bytes inflated, if they are not larger than deflated bytes may be."""
-    reader, most = zlib.decompressobj(), _ALLOWANCE + _MOST_INFLATED * len(data)
-    try:
-        out = reader.decompress(data, most)
-    except zlib.error:
-        raise ModelFileError("it holds bytes that cannot be inflated") from None
-    if not reader.eof or reader.unused_data:
-        raise ModelFileError(f"it holds {len(data)} deflated bytes that are cut off, or larger than {most} inflated")
-    return out
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    if not path.parent.is_dir():
+        raise ModelFileError(f"{path} was not written: there is no folder {path.parent}. Create it first.")
+    with write_atomically(path, ModelFileError) as partial:
+        partial.write_bytes(data)
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a file that begins like a model's and is long enough for what it announces."""
+    """The bytes of a file that begins like a model's."""
     try:
         # Before it is opened: opening a pipe would wait for a writer.
         mode = path.stat().st_mode
@@ -130,9 +60,16 @@ def read_file(path: Path) -> bytes:
             what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             raise ModelFileError(f"{path} is {what}, but a model file is expected. Give the path of the file.")
         with path.open("rb") as file:
-            _check_start(file.read(_START), path.stat().st_size, str(path))
-            file.seek(0)
-            return file.read()
+            start = file.read(len(_BEFORE))
+            if start == _BEFORE:
+                raise ModelFileError(
+                    f"{path} was written by propense 0.2 or earlier, whose files this version does not read. Use it "
+                    "with propense 0.2, or fit the model again."
+                )
+            if not start.startswith(_START):
+                what = f"it starts with {start!r}" if start else "it is empty"
+                raise ModelFileError(f"{path} is not a propense model file: {what}. {ADVICE}")
+            return start + file.read()
     except FileNotFoundError:
         raise ModelFileError(f"There is no file {path.absolute()}. Check the path.") from None
     except (OSError, ValueError, MemoryError) as error:
@@ -141,86 +78,38 @@ def read_file(path: Path) -> bytes:
         raise ModelFileError(f"{path} cannot be read: {error}. Check its permissions.") from None
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write the file whole, or leave what was there before untouched."""
-    if not path.parent.is_dir():
-        raise ModelFileError(f"{path} was not written: there is no folder {path.parent}. Create it first.")
-    with write_atomically(path, ModelFileError) as partial:
-        partial.write_bytes(data)
-
-
-def _check_start(start: bytes, size: int, name: str) -> None:
-    """Refuse a file that is not a model file or is shorter than its header says, before more of it is read."""
-    if not start:
-        raise ModelFileError(f"{name} is not a propense model file: it is empty. {ADVICE}")
-    if not start.startswith(_MAGIC):
-        raise ModelFileError(f"{name} is not a propense model file: it starts with {start[: len(_MAGIC)]!r}. {ADVICE}")
-    if len(start) < _START or size < _START + _DIGEST:
-        raise ModelFileError(f"{name} is damaged: it ends after {size} bytes. {ADVICE}")
-    length = _LENGTH.unpack(start[len(_MAGIC) :])[0]
-    if length > size - _START - _DIGEST:
-        raise ModelFileError(
-            f"{name} is damaged: it announces a header of {length} bytes in a file of {size}. {ADVICE}"
-        )
-
-
-def _read_header(text: bytes, name: str) -> dict[str, Any]:
-    try:
-        header = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{name} has a header that is not JSON ({_short(error)}). {ADVICE}") from None
+def unpack(data: bytes) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+    """The header and the arrays of a file; any error says that it is damaged."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+        # The reader of other kinds of compression does not stop at the size that is announced.
+        known = all(each.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in entries)
+        if not known or sum(each.file_size for each in entries) > max(_DEFLATED, len(data)):
+            raise ModelFileError("it would unpack to much more than its own size")
+        if [each.filename for each in entries] != [_HEADER, *(f"{i}.npy" for i in range(len(entries) - 1))]:
+            raise ModelFileError("it does not consist of model.json and numbered arrays")
+        text, *members = (archive.read(each) for each in entries)
+    header = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
     if not isinstance(header, dict):
-        raise ModelFileError(f"{name} has a header that is not a JSON object. {ADVICE}")
-    version = header.pop("format", None)
-    if type(version) is not int or version < 1:
-        raise ModelFileError(f"{name} has the format {_short(repr(version))}, which is not a version. {ADVICE}")
-    if version > FORMAT:
-        raise ModelFileError(
-            f"{name} has the format {version}, but this version of propense reads formats up to {FORMAT}. "
-            "Upgrade propense."
-        )
-    return header
+        raise ModelFileError("its header is not a JSON object")
+    return header, [read_npy(each) for each in members]
+
+
+def read_npy(data: bytes) -> NDArray[Any]:
+    """An array in NumPy's format, of as many bytes as it announces, without objects and with booleans that are some."""
+    stream = io.BytesIO(data)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ModelFileError("it holds an array of another version of NumPy's format")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    size, start = math.prod(shape) * dtype.itemsize, stream.tell()
+    # An empty array stands for its dtype, which may be of any width.
+    if dtype.hasobject or not 0 < dtype.itemsize <= len(data) or size != len(data) - start:
+        raise ModelFileError("it holds an array that is not of the size it announces")
+    flat = np.frombuffer(data, dtype, offset=start)
+    if dtype.kind == "b" and max(data[start:], default=0) > 1:
+        raise ModelFileError("it holds booleans that are neither true nor false")
+    return flat.reshape(shape, order="F" if fortran else "C").astype(dtype.newbyteorder("="), order="C", copy=True)
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not JSON")
-
-
-def _short(what: object) -> str:
-    """The beginning of a message, which may quote a whole file."""
-    text = str(what)
-    return text if len(text) <= 200 else text[:200] + "…"
-
-
-def _read_arrays(entries: Any, part: bytes) -> list[NDArray[Any]]:
-    if not isinstance(entries, list):
-        raise ValueError("it has no list of arrays")
-    arrays: list[NDArray[Any]] = []
-    left = len(part)
-    for entry in entries:
-        dtype, shape, offset = _read_entry(entry)
-        count = math.prod(shape)
-        size = count * dtype.itemsize
-        left -= size
-        # Together they may not exceed the file: a thousand arrays over the same bytes would fill the memory.
-        if offset + size > len(part) or left < 0:
-            raise ValueError(f"an array of {size} bytes at {offset} is outside the {len(part)} bytes of arrays")
-        array = np.frombuffer(part, dtype, count, offset) if count else np.empty(0, dtype)
-        if dtype == np.bool_ and (array.view(np.uint8) > 1).any():
-            raise ValueError("an array of booleans holds other values")
-        arrays.append(array.reshape(shape).astype(dtype.newbyteorder("="), order="C", copy=True))
-    return arrays
-
-
-def _read_entry(entry: Any) -> tuple[np.dtype[Any], list[int], int]:
-    """The dtype, shape and offset of an array, each of its type and none negative."""
-    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "offset"}:
-        raise ValueError("an array is not described by its dtype, shape and offset")
-    name, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
-    if not isinstance(name, str) or name not in DTYPES:
-        raise ValueError(f"an array has the dtype {_short(repr(name))}, which is not one of {', '.join(DTYPES)}")
-    if not isinstance(shape, list) or len(shape) > _MOST_DIMENSIONS:
-        raise ValueError(f"an array has the shape {_short(repr(shape))}")
-    if any(type(each) is not int or each < 0 for each in [*shape, offset]):
-        raise ValueError(f"an array has the shape {_short(repr(shape))} at the offset {_short(repr(offset))}")
-    return DTYPES[name], shape, offset
+    raise ModelFileError(f"its header holds {word}, which is not JSON")

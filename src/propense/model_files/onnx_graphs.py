@@ -1,28 +1,28 @@
-"""Linear models as ONNX graphs: converters for skl2onnx, which converts the steps before them in a pipeline."""
+"""Models as ONNX graphs: converters for skl2onnx, which converts the steps before them in a pipeline."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from propense._designs import Predictor
 from propense._inputs.columns import NAMED_KINDS
 from propense._inputs.preparation import Preparation
 from propense._maths.arrays import Index, Vector
-from propense._maths.logistic import LARGEST_LOG_ODDS
-from propense._steps.corrected import CorrectedPredictor
+from propense._maths.double_logistic import hidden_log_odds, shift_class
+from propense._maths.forest import Forest
+from propense._maths.logistic import LARGEST_LOG_ODDS, log_odds_of_log, softplus
+from propense._steps.corrected import CorrectedPredictor, correct_rows
 from propense._steps.known_prior import ShiftedPredictor
 from propense._steps.label_scores import LabelScore
 from propense._steps.named_pair import NamedPredictor
-from propense._steps.predictors import LogisticPredictor, RootPredictor
+from propense._steps.predictors import ForestPredictor, LogisticPredictor, RootPredictor
 from propense.errors import InvalidOption, MissingExtra
 from propense.estimators._base import BasePUClassifier
-from propense.worlds.curves import Curves
 from propense.worlds.predictors import CurvePredictor, LinePredictor
 
 __all__ = ["to_onnx"]
@@ -32,19 +32,20 @@ _OUTPUTS = ("label", "probabilities", "propensity", "hidden")
 _OLDEST = 13
 # The number of float64 among ONNX's types.
 _DOUBLE = 11
-# −log p at the largest log-odds.
-_LEAST = math.exp(-LARGEST_LOG_ODDS)
+# What NumPy's functions are called there.
+_SAME = ["add", "equal", "exp", "greater", "less", "log", "sqrt", "tanh", "where"]
+_OPERATORS = {name: name.capitalize() for name in _SAME} | {"absolute": "Abs", "divide": "Div", "maximum": "Max"}
+_OPERATORS |= {"minimum": "Min", "multiply": "Mul", "negative": "Neg", "subtract": "Sub"}
 
 
 def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> Any:
-    """A fitted linear model, or a pipeline that ends in one, as an ONNX graph.
+    """A fitted model, or a pipeline that ends in one, as an ONNX graph.
 
     Parameters
     ----------
     model : estimator or Pipeline
-        A fitted estimator of propense whose y and e are functions of linear scores, such as `JERM`, `SAREM` and
-        ``PUClassifier(learners="linear")``; or a pipeline of scikit-learn that ends in one, with steps that skl2onnx
-        can convert.
+        A fitted estimator of propense whose y and e are made of linear scores and boosted trees, as all are by
+        default; or a pipeline of scikit-learn that ends in one, with steps that skl2onnx can convert.
     X : array-like or data frame, default=None
         Some rows, for the types of the inputs: float32 gives a graph that computes in float32. A data frame gives a
         pipeline an input for each column. None means one input ``X`` of float64, with the columns of fit.
@@ -60,14 +61,15 @@ def to_onnx(model: Any, X: Any = None, *, target_opset: int | None = None) -> An
     Raises
     ------
     InvalidOption
-        If the model is not linear, was fitted to columns that are not numbers, or X has not as many columns as in fit.
+        If the model has classifiers of other kinds, was fitted to columns that are not numbers, or X has not as many
+        columns as in fit.
     MissingExtra
         If skl2onnx is not installed: ``pip install "propense[onnx]"``.
 
     Notes
     -----
-    In float64 the outputs agree with those of the model to rounding. In float32 they differ by about 1e-6, and by more
-    if the values of X are large.
+    In float64 the outputs agree with those of the model to rounding; with trees, which ONNX adds up in float32, to
+    about 1e-6. In float32 they differ by about as much, and by more if the values of X are large.
 
     Examples
     --------
@@ -120,28 +122,27 @@ def _type_of_input(model: Any, X: Any) -> Any:
 
 
 def _check(model: BasePUClassifier) -> None:
-    """Refuse a model that is not linear."""
+    """Refuse a model that ONNX has no operators for."""
     if any(column.kind in NAMED_KINDS for column in model._columns or ()):
         raise InvalidOption(
             f"to_onnx cannot export {model}: it was fitted to columns that are not all numbers. Encode them in a "
             "pipeline, for instance with OneHotEncoder, and export the pipeline."
         )
-    if not (_is_linear(model._posterior) and _is_linear(model._propensity)):
+    if not (_is_known(model._posterior) and _is_known(model._propensity)):
         raise InvalidOption(
-            f"to_onnx cannot export {model}: its y(x) and e(x) are not functions of linear scores. PUClassifier("
-            'learners="linear"), JERM() and SAREM() are linear. propense.save writes any model to a file.'
+            f"to_onnx cannot export {model}: it has classifiers other than logistic regression and boosted trees of "
+            "numbers. propense.save writes any model to a file."
         )
 
 
-def _is_linear(predictor: Predictor) -> bool:
-    if isinstance(predictor, CorrectedPredictor):
-        return _is_linear(predictor.posterior) and _is_linear(predictor.propensity)
-    if isinstance(predictor, ShiftedPredictor):
-        return predictor.groups is None and _is_linear(predictor.posterior) and _is_linear(predictor.propensity)
+def _is_known(predictor: Any) -> bool:
+    if isinstance(predictor, CorrectedPredictor | ShiftedPredictor):
+        groups = getattr(predictor, "groups", None)
+        return groups is None and _is_known(predictor.posterior) and _is_known(predictor.propensity)
     if isinstance(predictor, CurvePredictor | LinePredictor):
-        return all(
-            isinstance(each, LogisticPredictor) for member in predictor.score.members for each in member.predictors
-        )
+        return all(_is_known(member.predictor) for member in predictor.score.members)
+    if isinstance(predictor, ForestPredictor):
+        return not predictor.forest.by_level.any()
     return isinstance(predictor, LogisticPredictor | RootPredictor | NamedPredictor)
 
 
@@ -191,56 +192,57 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         raise InvalidOption(f"to_onnx: target_opset must be at least {_OLDEST}, but is {container.target_opset}.")
     kind = _type_of_numbers(operator.inputs[0])
     graph = _Graph(scope, container, np.float32 if kind.__name__.startswith("Float") else np.float64)
-    features = operator.inputs[0].full_name
+    features = _Result(graph, operator.inputs[0].full_name)
     if not isinstance(operator.inputs[0].type, kind):
         features = graph("Cast", features, to=_DOUBLE)
     if model._preparation is not None:
         features = graph.prepare(features, model._preparation)
     a, b = graph.pair(model._posterior, model._propensity, features)
-    label, probabilities, propensity, hidden = (each.full_name for each in operator.outputs)
-    called = graph("Greater", a, model._cut())
-    classes = _classes(model)
+    called, classes = a > model._cut(), _classes(model)
     if classes.dtype.kind != "b":
-        called = graph("Where", called, *(graph.word(each) for each in classes[::-1]))
-    graph.finish(label, called)
-    chances = [graph("Unsqueeze", graph("Sigmoid", each), np.array([1])) for each in (graph("Neg", a), a)]
-    graph.finish(probabilities, graph("Concat", *chances, axis=1))
-    graph.finish(propensity, graph("Sigmoid", b))
-    graph.finish(hidden, graph("Sigmoid", graph.hidden_log_odds(a, b)))
+        words = classes[::-1].astype(np.object_ if classes.dtype.kind == "U" else classes.dtype)
+        called = graph("Where", called, words[:1], words[1:])
+    chances = [graph("Unsqueeze", graph("Sigmoid", each), np.array([1])) for each in (-a, a)]
+    found = called, graph("Concat", *chances, axis=1), graph("Sigmoid", b), graph("Sigmoid", hidden_log_odds(a, b))
+    for output, result in zip(operator.outputs, found, strict=True):
+        name = scope.get_unique_operator_name("Identity")
+        container.add_node("Identity", [result.name], [output.full_name], name=name)
+
+
+class _Result(NDArrayOperatorsMixin):
+    """The result of a node. NumPy's functions take it, so the formulas of `propense._maths` write their own graph."""
+
+    def __init__(self, graph: "_Graph", name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        return self.graph.call(ufunc, *inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.graph.call(function, *args, *kwargs.values())
 
 
 @dataclass(frozen=True)
 class _Graph:
-    """Nodes of ONNX, by the name of their operator; every method returns the name of a result.
-
-    The formulas are those of `propense._maths`, which ONNX has no operators for: log1p and expm1 are written so that
-    they keep every digit, as two certainties, y = 1 and e = 1, are compared.
-    """
+    """Nodes of ONNX, by the name of their operator; every method returns a result."""
 
     scope: Any
     container: Any
     dtype: Any
 
-    def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
-        names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+    def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> Any:
+        names = [each.name if isinstance(each, _Result) else self._keep(each) for each in inputs]
         out = str(self.scope.get_unique_variable_name(operator.lower()))
         name = self.scope.get_unique_operator_name(operator)
         self.container.add_node(operator, names, [out], name=name, **attributes)
-        return out
+        return _Result(self, out)
 
-    def constant(self, value: Any) -> str:
-        """Numbers: integers as they are, others as the graph computes."""
-        array = np.asarray(value)
-        return self._keep(array if array.dtype == np.int64 else array.astype(self.dtype))
-
-    def word(self, value: Any) -> str:
-        """A class."""
-        array = np.array([value])
-        return self._keep(array.astype({"i": np.int64, "f": np.float64}.get(array.dtype.kind, np.object_)))
-
-    def _keep(self, array: Any) -> str:
+    def _keep(self, value: Any) -> str:
+        """A constant: integers and words as they are, others as the graph computes."""
         from onnx import TensorProto
 
+        array = np.asarray(value)
+        array = array.astype(self.dtype) if array.dtype.kind == "f" else array
         kinds = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64}
         kind = kinds.get(array.dtype.name, TensorProto.STRING)
         text = kind == TensorProto.STRING
@@ -249,118 +251,127 @@ class _Graph:
         self.container.add_initializer(name, kind, list(array.shape), values)
         return name
 
-    def finish(self, output: str, value: str) -> None:
-        """Give a result the name of an output."""
-        self.container.add_node("Identity", [value], [output], name=self.scope.get_unique_operator_name("Identity"))
+    def call(self, function: Any, *inputs: Any) -> Any:
+        """What a function of NumPy stands for; those that ONNX lacks are made of others."""
+        name = function.__name__
+        if name in _OPERATORS:
+            return self(_OPERATORS[name], *map(self._real, inputs))
+        return getattr(self, f"_{name}")(*inputs)
 
-    def prepare(self, features: str, preparation: Preparation) -> str:
+    def _real(self, value: Any) -> Any:
+        """A number as the graph computes, though it is a whole one."""
+        return value if isinstance(value, _Result) else np.asarray(value, dtype=self.dtype)
+
+    def _clip(self, t: Any, low: Any, high: Any) -> Any:
+        t = t if low is None else np.maximum(t, low)
+        return t if high is None else np.minimum(t, high)
+
+    def _expm1(self, t: Any) -> Any:
+        """tanh(t/2)·(eᵗ + 1), which keeps its digits where t is small."""
+        return np.tanh(t * 0.5) * (np.exp(t) + 1.0)
+
+    def _logaddexp(self, s: Any, t: Any) -> Any:
+        return s + softplus(t - s)
+
+    def _log1p(self, u: Any) -> Any:
+        """log(1 + u) = u log(w)/(w − 1) with w = 1 + u as it is rounded: the errors of both cancel."""
+        w = u + 1.0
+        none = w == 1.0
+        # Where w is 1 the quotient would be 0/0; there log1p(u) is u.
+        return u * np.where(none, 1.0, np.log(w) / np.where(none, 1.0, w - 1.0))
+
+    def prepare(self, features: Any, preparation: Preparation) -> Any:
         """`Preparation.transform` of columns that are all numbers."""
         missing = self("IsNaN", features)
         filled = self("Where", missing, preparation.medians[np.newaxis], features)
         if preparation.only_fills:
             return filled
         if len(preparation.marked):
-            marks = self("Where", missing, np.ones((1, 1)), np.zeros((1, 1)))
-            marked = self("Gather", marks, preparation.marked.astype(np.int64), axis=1)
+            marked = self("Gather", np.where(missing, 1.0, 0.0), preparation.marked, axis=1)
             filled = self("Concat", filled, marked, axis=1)
-        return self("Div", self("Sub", filled, preparation.means[np.newaxis]), preparation.scales[np.newaxis])
+        return (filled - preparation.means[np.newaxis]) / preparation.scales[np.newaxis]
 
-    def pair(self, posterior: Predictor, propensity: Predictor, features: str) -> tuple[str, str]:
+    def pair(self, posterior: Any, propensity: Any, features: Any) -> tuple[Any, Any]:
         """The log-odds of y and e."""
         if isinstance(posterior, CorrectedPredictor):
-            return self._correct(*self.pair(posterior.posterior, posterior.propensity, features), posterior)
+            pair = self.pair(posterior.posterior, posterior.propensity, features)
+            return correct_rows(*pair, posterior.facts)[:2]
         if isinstance(posterior, ShiftedPredictor):
-            a, b = self.pair(posterior.posterior, posterior.propensity, features)
-            label = self("Sub", self.log_chance(a), self.softplus(self("Neg", b)))
-            moved = self("Max", self("Add", a, posterior.shift), self.log_odds_of_log(label))
-            return moved, self.log_odds_of_log(self("Add", label, self.softplus(self("Neg", moved))))
+            pair = self.pair(posterior.posterior, posterior.propensity, features)
+            return shift_class(*pair, posterior.shift)  # type: ignore[arg-type]
         if isinstance(posterior, CurvePredictor):
-            return self._along(self.score(posterior.score, features), posterior.curves)
-        return self._log_odds(posterior, features), self._log_odds(propensity, features)
+            return posterior.curves.pair(self.score(posterior.score, features))
+        return self.log_odds(posterior, features), self.log_odds(propensity, features)
 
-    def _log_odds(self, predictor: Any, features: str) -> str:
+    def log_odds(self, predictor: Any, features: Any) -> Any:
+        """What a predictor says."""
         if isinstance(predictor, LinePredictor):
-            a = self.line(self.score(predictor.score, features), predictor.level, predictor.slope)
-            return a if predictor.own is None else self("Add", a, self._log_odds(predictor.own, features))
+            a = predictor.level + predictor.slope * self.score(predictor.score, features)
+            return a if predictor.own is None else a + self.log_odds(predictor.own, features)
         if isinstance(predictor, NamedPredictor):
             return self.matvec(self.chosen(features, predictor.columns, predictor.preparation), predictor.coef)
+        if isinstance(predictor, ForestPredictor):
+            return self.trees(self.chosen(features, predictor.columns, None), predictor.forest)
         product = self.matvec(features, predictor.coef)
         if isinstance(predictor, LogisticPredictor):
             return product
-        return self.log_odds_of_log(self("Mul", self("Add", self.log_chance(product), predictor.log_factor), 0.5))
+        return log_odds_of_log(0.5 * (predictor.log_factor - softplus(-product)))
 
-    def chosen(self, features: str, columns: Index | None, preparation: Preparation | None) -> str:
+    def matvec(self, features: Any, coef: Vector) -> Any:
+        """coefᵀx, with the intercept first."""
+        return self("MatMul", features, coef[1:]) + coef[0]
+
+    def chosen(self, features: Any, columns: Index | None, preparation: Preparation | None) -> Any:
         """Some columns, prepared."""
         if columns is not None:
             features = self("Gather", features, columns.astype(np.int64), axis=1)
         return features if preparation is None else self.prepare(features, preparation)
 
-    def score(self, score: LabelScore, features: str) -> str:
-        """A label score of linear models, whose mean is one."""
-        models: list[Any] = [member.predictors for member in score.members]
-        coef = np.mean([np.mean([each.coef for each in some], axis=0) for some in models], axis=0)
-        coef[0] -= score.mean
-        return self.matvec(self.chosen(features, score.columns, score.preparation), coef / score.spread)
+    def score(self, score: LabelScore, features: Any) -> Any:
+        """A label score: the mean of what its members say, shifted and scaled."""
+        parts = [
+            self.log_odds(
+                each.predictor, self.chosen(features, score.columns, None if each.plain else score.preparation)
+            )
+            for each in score.members
+        ]
+        return (sum(parts[1:], parts[0]) / len(parts) - score.mean) / score.spread
 
-    def line(self, t: str, level: float, slope: float) -> str:
-        """level + slope·t."""
-        return self("Add", self("Mul", t, slope), level)
+    def trees(self, features: Any, forest: Forest) -> Any:
+        """The sum of trees: ONNX takes the first of two children where a cell is up to the number of a split."""
+        from onnx import helper
 
-    def _along(self, t: str, curves: Curves) -> tuple[str, str]:
-        """The log-odds of y and e along a score, as `Curves.pair` has them."""
-        label, bent = curves.label, curves.hidden
-        chance = self("Add", self.log_chance(self.line(t, label.level, label.slope)), math.log(label.height))
-        hidden = self.line(t, bent.level, bent.slope)
-        for knot, change in zip(bent.knots, bent.changes, strict=True):
-            hidden = self("Add", hidden, self("Mul", self("Max", self("Sub", t, knot), 0.0), change))
-        neither = self("Add", self.softplus(self.log_odds_of_log(chance)), self.softplus(hidden))
-        a = self("Neg", self.log_odds_of_log(self("Neg", neither)))
-        return a, self.log_odds_of_log(self("Add", chance, self.softplus(self("Neg", a))))
-
-    def _correct(self, a: str, b: str, predictor: CorrectedPredictor) -> tuple[str, str]:
-        """`propense._steps.corrected.correct_rows`, without the interval."""
-        facts = predictor.facts
-        hidden = self("Max", self("Min", self.hidden_log_odds(a, b), 1e6), -1e6)
-        along = a if facts.along == "posterior" else hidden
-        for i in range(len(facts.knots) - 1):
-            low, high = facts.knots[i : i + 2]
-            part = self("Sub", self("Min", self("Max", along, low), high), low)
-            hidden = self("Add", hidden, self("Mul", part, (facts.values[i + 1] - facts.values[i]) / (high - low)))
-        u = self("Add", hidden, facts.values[0])
-        t = self("Neg", self.logaddexp(self("Neg", a), self("Sub", self.softplus(self("Neg", a)), b)))
-        return self.logaddexp(self("Add", t, self.softplus(u)), u), self("Add", t, self.softplus(self("Neg", u)))
-
-    def matvec(self, features: str, coef: Vector) -> str:
-        """coefᵀx, with the intercept first."""
-        return self("Add", self("MatMul", features, coef[1:]), coef[0])
-
-    def hidden_log_odds(self, a: str, b: str) -> str:
-        """log h/(1−h) = a − softplus(b)."""
-        return self("Sub", a, self.softplus(b))
-
-    def log_chance(self, t: str) -> str:
-        """log σ(t)."""
-        return self("Neg", self.softplus(self("Neg", t)))
-
-    def softplus(self, t: str) -> str:
-        """log(1 + eᵗ) = max(t, 0) + log1p(e⁻ᵗ) of |t|."""
-        return self("Add", self("Max", t, 0.0), self._log1p(self("Exp", self("Neg", self("Abs", t)))))
-
-    def logaddexp(self, s: str, t: str) -> str:
-        """log(eˢ + eᵗ)."""
-        return self("Add", s, self.softplus(self("Sub", t, s)))
-
-    def log_odds_of_log(self, log_p: str) -> str:
-        """log p − log(1 − p), with 1 − p = tanh(−½ log p)(1 + p), which keeps its digits where p is close to 1."""
-        log_p = self("Min", log_p, -_LEAST)
-        rest = self("Mul", self("Tanh", self("Mul", log_p, -0.5)), self("Add", self("Exp", log_p), 1.0))
-        return self("Sub", log_p, self("Log", rest))
-
-    def _log1p(self, u: str) -> str:
-        """log(1 + u) = u log(w)/(w − 1) with w = 1 + u as it is rounded: the errors of both cancel."""
-        w = self("Add", u, 1.0)
-        none = self("Equal", w, 1.0)
-        # Where w is 1 the quotient would be 0/0; there log1p(u) is u.
-        above = self("Where", none, 1.0, self("Sub", w, 1.0))
-        quotient = self("Where", none, 1.0, self("Div", self("Log", w), above))
-        return self("Mul", u, quotient)
+        leaf, nodes = forest.is_leaf, np.arange(len(forest.column))
+        tree = np.repeat(np.arange(len(forest.roots)), np.diff(np.append(forest.roots, len(nodes))))
+        own = nodes - forest.roots[tree]
+        numbers = {
+            "nodes_values": np.where(leaf, 0.0, forest.cuts(self.dtype)),
+            "target_weights": forest.number[leaf],
+            "base_values": np.array([forest.start]),
+        }
+        if self.dtype is np.float64:
+            numbers = {
+                f"{name}_as_tensor": helper.make_tensor(name, _DOUBLE, each.shape, each)
+                for name, each in numbers.items()
+            }
+        found = self(
+            "TreeEnsembleRegressor",
+            features,
+            op_domain="ai.onnx.ml",
+            op_version=3,
+            n_targets=1,
+            nodes_treeids=tree,
+            nodes_nodeids=own,
+            nodes_featureids=np.where(leaf, 0, forest.column),
+            nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+            nodes_truenodeids=np.where(leaf, 0, own + 1),
+            nodes_falsenodeids=np.where(leaf, 0, forest.right - forest.roots[tree]),
+            nodes_missing_value_tracks_true=forest.missing_left.astype(np.int64),
+            target_treeids=tree[leaf],
+            target_nodeids=own[leaf],
+            target_ids=np.zeros(int(leaf.sum()), dtype=np.int64),
+            **numbers,
+        )
+        raw = self("Squeeze", found, np.array([1]))
+        raw = raw if self.dtype is np.float32 else self("Cast", raw, to=_DOUBLE)
+        return np.clip(raw, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_selection import mutual_info_classif
-from sklearn.model_selection import train_test_split
 
 from propense._maths.logistic import logit, sigmoid
 from propense.datasets import Dataset, load
@@ -148,6 +146,8 @@ def choose_columns(X: NDArray[Any], y: NDArray[np.bool_]) -> NDArray[np.intp]:
     kept = np.array([j for j in range(X.shape[1]) if not (correlation[:j, j] >= _MAX_CORRELATION).any()])
     if len(kept) <= _MAX_COLUMNS:
         return kept
+    from sklearn.feature_selection import mutual_info_classif
+
     information = mutual_info_classif(X[:, kept], y, random_state=0)
     return np.sort(kept[np.argsort(-information, kind="stable")[:_MAX_COLUMNS]])
 
@@ -158,6 +158,8 @@ def _split_rows(
     """The rows of the training and test parts: those of the data set, or a random three quarters and one quarter."""
     if test is not None:
         return np.flatnonzero(~test), np.flatnonzero(test)
+    from sklearn.model_selection import train_test_split
+
     train, held = train_test_split(np.arange(len(y)), random_state=state)
     return train, held
 

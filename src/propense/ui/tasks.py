@@ -8,7 +8,7 @@ from typing import Any
 
 from propense.errors import InvalidOption, PropenseError
 from propense.estimators import find_method
-from propense.model_files import inspect, load, save, save_corrected
+from propense.model_files import inspect, load, save
 from propense.report import gather_fit, render
 from propense.report.plain import plain_notes
 from propense.tables import (
@@ -237,7 +237,7 @@ def correct(
         fitted, source.read(), [out / "check.arrow"], model_code=_code(model), where=name, decimal=decimal
     )
     corrected = correct_model(fitted, found)
-    save_corrected(corrected, model, out / "corrected.propense")
+    save(corrected, out / "corrected.propense", about=inspect(model)["about"])
     say("write", 1, 3)
     listed = score_file(corrected, source, out / "list.csv", top=top, decimal=decimal, defuse=defuse)
     say("write", 2, 3)
