@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from propense._designs import Predictor
 from propense._maths.forest import Forest
@@ -31,6 +30,9 @@ def as_forest(predictor: Predictor, features: Any) -> Predictor:
     """
     if not isinstance(predictor, ClassifierPredictor) or not isinstance(features, np.ndarray):
         return predictor
+    # Imported here and not above: models that only score do without.
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     classifier = predictor.classifier
     if type(classifier) is not HistGradientBoostingClassifier:
         return predictor
@@ -41,7 +43,7 @@ def as_forest(predictor: Predictor, features: Any) -> Predictor:
     return ForestPredictor(forest, predictor.columns) if np.array_equal(forest.log_odds(tried), said) else predictor
 
 
-def _forest_of(classifier: HistGradientBoostingClassifier) -> Forest | None:
+def _forest_of(classifier: Any) -> Forest | None:
     """The trees of a classifier; None if scikit-learn has them elsewhere, or in another form."""
     try:
         trees = [tree for (tree,) in classifier._predictors]

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from propense._diagnostics.doubts import FEW_ROWS
 from propense._inputs.sample import Sample
@@ -42,6 +41,8 @@ def split_rows(sample: Sample, cv: Folds, seed: int) -> Iterator[Any]:
     Without trees, blocks and tensors are scored by the fit to all rows: a logistic regression of so many hardly fits
     their noise.
     """
+    from sklearn.model_selection import StratifiedKFold
+
     design = sample.design
     if library_of(design.features) in ("dask", "torch"):
         yield None

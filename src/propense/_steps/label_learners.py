@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import get_tags
 
 from propense._inputs.sample import Sample
@@ -60,6 +59,8 @@ def learnable(sample: Sample, cv: Folds) -> Sample:
 
 def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
     """The learners for a sample: logistic regression, and boosted trees where its size and storage allow."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     levels, columns = sample.levels, sample.class_columns
     if levels is not None and columns is not None:
         levels = levels[columns]

@@ -60,7 +60,7 @@ def correct(model: Any, found: Findings, *, along: str = "hidden", unsure: int =
     >>> found = read(Audit(drawn, data.positive[drawn.rows].astype(float)), hidden, labelled=data.labelled)
     >>> corrected = correct(model, found)
     >>> print(f"{model.prior_:.2f} before, {corrected.prior_:.2f} after, {data.positive.mean():.2f} in truth")
-    0.70 before, 0.50 after, 0.50 in truth
+    0.70 before, 0.54 after, 0.50 in truth
     """
     if isinstance(model, Pipeline) and model.steps:
         name, last = model.steps[-1]

@@ -50,9 +50,9 @@ class PUClassifier(BasePUClassifier):
     learners : {"auto", "linear"} or list of classifiers, default="auto"
         What learns the labels. "auto": logistic regression and boosted trees, these not if X is sparse or a tensor.
         "linear": logistic regression alone, which is fast. A list of scikit-learn classifiers: those, each fitted fold
-        by fold and to all rows. Of more than 50 million cells, and of Dask arrays, trees and classifiers of yours learn
-        from as many rows as make 50 million cells: all labelled rows, as far as they fit in half of that, and others
-        drawn at random, which are counted for those left out.
+        by fold and to all rows; X must then be in memory. Of more than 50 million cells, trees and classifiers of yours
+        learn from as many rows as make 50 million cells: all labelled rows, as far as they fit in half of that, and
+        others drawn at random, which count for those left out.
     class_features : list of str or of int, default=None
         The columns, by name or number, that y may depend on. None means all.
     propensity_features : list of str or of int, default=None
@@ -76,9 +76,9 @@ class PUClassifier(BasePUClassifier):
         column; words whose meaning is not certain are refused.
     cv : int or list of (ndarray, ndarray), default=None
         The number of folds. None means 5, and 3 from 20 000 rows on. Tables of fewer than 200 rows or 30 labels get at
-        most 3. Or the folds: pairs of row numbers, those to fit and those to score, with every row scored once. If some rows belong together, such as the
-        visits of a patient, keep them in one fold, or they are scored by models that have seen their like:
-        ``list(GroupKFold(5).split(X, y, groups))``.
+        most 3. Or the folds: pairs of row numbers, those to fit and those to score, with every row scored once. If some
+        rows belong together, such as the visits of a patient, keep them in one fold, or they are scored by models that
+        have seen their like: ``list(GroupKFold(5).split(X, y, groups))``.
     n_jobs : int, default=None
         How many fits of learners run at the same time, in one thread each; −1 means as many as there are processors.
         None means as many as OpenMP may use threads, which is the number of processors unless ``OMP_NUM_THREADS`` or

@@ -26,9 +26,8 @@ def fit_resumable(
     """Fit an estimator in such a way that the same call goes on if the fit is stopped, even by a crash.
 
     The result is that of ``estimator.fit(X, y)``. `JERM`, `TM`, `SAREM` and `LBE` go on from their last complete round
-    (JERM also from within it), `JointMLE` from its last complete start, and `PUClassifier` from the last model of the
-    labels that was complete. For methods without such parts, and models other than logistic regression and boosted
-    trees on Dask, the work is done again.
+    (JERM also from within it), and `JointMLE` from its last complete start. `PUClassifier` and other methods start
+    again, and so do models other than logistic regression.
 
     Parameters
     ----------

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -341,6 +340,8 @@ def _held_out_gain(sample: Sample, designs: LabelDesigns, random_state: Any) -> 
     folds = min(_FOLDS, int(s.sum()), int((~s).sum()))
     if folds < 2:
         return math.nan, math.nan, math.nan
+    from sklearn.model_selection import StratifiedKFold
+
     constant, without, complete = np.zeros((3, n))
     for train, out in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(np.zeros((n, 1)), s):
         kept = np.zeros(n)

@@ -102,18 +102,17 @@ def reasons(estimator: Any, X: Any, *, rows: Any = None) -> Reasons:
     -----
     The baseline is what the model says of a row that has, in every part of the model, the mean of the rows of fit: the
     mean of each number, each level of a category in the share it has, in trees the mean over the rows that each split
-    was learned from. A model file of 0.1.0 does not have the means; the rows of X take the place of the rows of fit.
+    was learned from.
 
-    What is linear is split exactly: a coefficient times the distance from the mean. Trees are split by exact Shapley
-    values, with the shares of the rows of fit that went each way at a split [1]_. The trees of a forest add up to a
-    chance and not to log-odds: what a column adds to the log-odds is in proportion to what it adds to the chance. In
-    the same way contributions to a label score become contributions to y and e, which rise, or fall, along it. Where
-    two parts meet, as y and e do after an audit or with a known share of positives, their effects are Shapley values
-    too. All of these add up exactly. Classifiers of other kinds are compared with the mean row, in 16 orders of the
+    What is linear is split exactly: a coefficient times the distance from the mean. Boosted trees are split by exact
+    Shapley values, with the shares of the rows of fit that went each way at a split [1]_. Contributions to a label
+    score become contributions to y and e, which rise, or fall, along it, in the same proportions. Where two parts meet,
+    as y and e do after an audit or with a known share of positives, their effects are Shapley values too. All of these
+    add up exactly. Classifiers of other kinds, such as forests, are compared with the mean row, in 16 orders of the
     columns with a fixed seed, or in all orders of up to 6 columns.
 
-    `PUClassifier` gives the mean of the models of all folds, as ``predict_proba`` does for new rows. For the rows of
-    fit, ``oof_posterior_`` is of the one model that had not seen the row, so the sum differs somewhat from that.
+    `PUClassifier` is explained by its model of all rows, as ``predict_proba`` scores new rows. For the rows of fit,
+    ``oof_posterior_`` is of models that had not seen the row, so the sum differs somewhat from that.
 
     References
     ----------
@@ -170,7 +169,7 @@ def _split(predictor: Predictor, rows: Explained) -> tuple[float, Matrix]:
     exact = np.asarray(predictor.log_odds(rows.design), dtype=np.float64)
     total = np.abs(part.shares).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        # What trees say in sums and in chances differs by rounding.
+        # Sums in another order differ by rounding.
         left = np.where(exact == part.base, 0.0, exact - part.base) - part.shares.sum(axis=1)
     ratio = np.divide(left, total, out=np.zeros(len(left)), where=total > 0.0)
     return part.base, part.shares + ratio[:, np.newaxis] * np.abs(part.shares)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from propense._designs import as_design, column_moments
+from propense._designs.threads import threads_by_size
 from propense._inputs.inside import method_inside
 from propense._inputs.labels import read_labels
 from propense._inputs.options import Count, Number, Option, Seed, ValueOption, check_options
@@ -217,10 +218,11 @@ def scar_test(
     known = _read_prior(prior, float(labelled.mean()))
     _check_arguments(sample, labelled, known, most_labelled)
     most = 1.0 if known else most_labelled
-    models = LabelModels(_standardised(features), sample.propensity_columns, known or _ANY, most)
-    null = models.fit_scar(labelled)
-    simulated = _simulate(models, null, random.randint(2**32, size=n_simulations, dtype=np.uint32), n_jobs)
-    statistic = models.likelihood_ratio(labelled, null)
+    with threads_by_size(features.shape):
+        models = LabelModels(_standardised(features), sample.propensity_columns, known or _ANY, most)
+        null = models.fit_scar(labelled)
+        simulated = _simulate(models, null, random.randint(2**32, size=n_simulations, dtype=np.uint32), n_jobs)
+        statistic = models.likelihood_ratio(labelled, null)
     return ScarTest(
         p_value=(1 + int((simulated >= statistic).sum())) / (1 + n_simulations),
         statistic=statistic,

@@ -164,9 +164,7 @@ def _read(data: bytes) -> tuple[Any, dict[str, Any], bool]:
     if type(version) is not int or not all(isinstance(each, str) for each in versions.values()):
         raise ModelFileError("it is not a propense model file")
     if version > _FORMAT:
-        raise ModelFileError(
-            f"it was written by propense {versions.get('propense', '')[:40]}, which is newer than this"
-        )
+        raise ModelFileError(f"it is of propense {versions.get('propense', '')[:40]}. Update propense to read it")
     if header.keys() != {"format", "versions", "about", "model"}:
         raise ModelFileError("its header is not complete")
     decoder = Decoder(arrays, len(data))

@@ -3,31 +3,26 @@
 import math
 import numbers
 import types
+from collections.abc import Callable
 from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 
 from propense._designs import as_design
 from propense._inputs.columns import KINDS, Column, level_counts
+from propense._inputs.feature_lists import read_columns, read_source_columns
 from propense._inputs.moments import DATE_FORM
 from propense._inputs.preparation import Preparation
-from propense._maths.forest import Forest
-from propense._steps.corrected import CorrectedPredictor
-from propense._steps.known_prior import ShiftedPredictor
-from propense._steps.label_scores import LabelScore
-from propense._steps.named_pair import NamedPredictor
-from propense._steps.predictors import ClassifierPredictor, ForestPredictor, LogisticPredictor
 from propense.errors import ModelFileError
 from propense.estimators import SeveralSources
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import Check, is_array
-from propense.worlds.predictors import LinePredictor
 
 __all__ = ["EVERY", "OPTIONAL", "check_part", "fits", "restore"]
 
 _INT32 = 2**31 - 1
 # What a learner may be. Others hold predictors themselves: some ask both of theirs, so that few could take for ever.
-_LEARNERS = ClassifierPredictor, ForestPredictor, LogisticPredictor
+_LEARNERS = {"ClassifierPredictor", "ForestPredictor", "LogisticPredictor"}
 _DEEPEST = 4
 
 
@@ -49,6 +44,8 @@ def fits(value: Any, hint: Any) -> bool:
         return all(fits(key, inner[0]) and fits(each, inner[1]) for key, each in pairs)
     if getattr(hint, "_is_protocol", False):
         return hasattr(value, "log_odds")
+    if hint is float:
+        return isinstance(value, float) and math.isfinite(value)
     return value is None if hint in (None, type(None)) else isinstance(value, hint) and type(value) is not np.bool_
 
 
@@ -126,6 +123,11 @@ def restore(method: BasePUClassifier, facts: dict[str, Any], size: int) -> None:
     means = rows.shape[1] if levels is None else int(np.maximum(levels, 1).sum())
     if method._mean is not None and len(method._mean) != means:
         raise ModelFileError(f"{name} does not have a mean row of {means} numbers")
+    # Columns that are named must be there.
+    if isinstance(method, SeveralSources):
+        read_source_columns(method, np.empty((0, 0)), tuple(method.source_names_))
+    for each in () if isinstance(method, SeveralSources) else ("class_features", "propensity_features"):
+        read_columns(method, each)
     a, b, ends = method._log_odds_and_range(as_design(rows))
     scores = np.array([a, b, *(ends or ())], dtype=np.float64)
     # Of the second row, e may not be a number: where every class is known, e does not fill what is missing.
@@ -134,42 +136,23 @@ def restore(method: BasePUClassifier, facts: dict[str, Any], size: int) -> None:
 
 
 def check_part(part: Any, size: int) -> None:
-    """Raise an error if numbers of a part do not belong together."""
-    problem = ""
-    if isinstance(part, Forest):
-        problem = part.problem(_INT32)
-    elif isinstance(part, Preparation):
-        # Each level has at least a byte in the file.
-        whole = part.levels.ndim == 1 and bool(((part.levels >= 0) & (part.levels <= size)).all())
-        marked = whole and part.levels.sum() <= size and (part.marked >= 0).all() and (part.scales > 0).all()
-        row = part.transform(np.full((1, len(part.levels)), np.nan)) if marked else np.array(np.nan)
-        if row.shape != (1, len(part.means) + (part.levels[part.levels > 0] - 1).sum()) or not np.isfinite(row).all():
-            problem = "its columns do not have the levels and scales of columns"
-    elif isinstance(part, Column):
-        form = part.form.isprintable() and _is_form(part)
-        if part.kind not in KINDS or bool(part.levels) != (part.kind == "category") or not form:
-            problem = "it is of no kind of column"
-    elif isinstance(part, LabelScore):
-        learned = part.members and all(isinstance(each.predictor, _LEARNERS) for each in part.members)
-        problem = "" if learned and part.spread > 0.0 else "it has no learners, or no spread above 0"
-    elif isinstance(part, LinePredictor):
-        problem = "" if part.own is None or isinstance(part.own, NamedPredictor) else "its slopes are not of columns"
-    elif isinstance(part, ShiftedPredictor | CorrectedPredictor):
-        problem = "it holds too many others" if _depth(part) > _DEEPEST else ""
-    elif isinstance(part, ClassifierPredictor):
-        classes: Any = getattr(part.classifier, "classes_", None)
-        if not hasattr(part.classifier, "predict_proba") or not np.array_equal(classes, [0, 1]):
-            problem = "it is not a classifier with the classes 0 and 1"
-    elif type(part).__name__ == "TableModel":
-        problem = _problem_of_table(part)
-    elif hasattr(part, "is_valid"):
-        # Of the facts, or of the object.
-        static = isinstance(vars(type(part))["is_valid"], staticmethod)
-        problem = (
-            "" if (part.is_valid(vars(part)) if static else part.is_valid()) else "its numbers contradict each other"
-        )
-    if problem:
-        raise ModelFileError(f"it holds a {type(part).__name__} that is not valid: {problem}")
+    """Raise an error if numbers of a part, in a file of `size` bytes, do not belong together."""
+    name = type(part).__name__
+    check, words = _SOUND.get(name, (lambda part, size: True, ""))
+    problem = part.problem(_INT32) if name == "Forest" else _problem_of_table(part) if name == "TableModel" else ""
+    if problem or not check(part, size):
+        raise ModelFileError(f"it holds a {name} that is not valid: {problem or words}")
+
+
+def _is_preparation(part: Any, size: int) -> bool:
+    # Each level has at least a byte in the file.
+    if part.levels.ndim != 1 or ((part.levels < 0) | (part.levels > size)).any() or part.levels.sum() > size:
+        return False
+    row = part.transform(np.full((1, len(part.levels)), np.nan))
+    width = len(part.means) + (part.levels[part.levels > 0] - 1).sum()
+    return row.shape == (1, width) and bool(
+        np.isfinite(row).all() and (part.scales > 0).all() and (part.marked >= 0).all()
+    )
 
 
 def _depth(predictor: Any) -> int:
@@ -177,12 +160,44 @@ def _depth(predictor: Any) -> int:
     return 0 if inner == [None, None] else 1 + max(map(_depth, inner))
 
 
-def _is_form(column: Column) -> bool:
-    """Whether cells of its kind may be written in its form."""
+def _is_column(column: Any, size: int) -> bool:
+    """Whether it is of a kind, with the levels of one, and cells of its kind may be written in its form."""
     from propense.tables.units import NUMBER_FORM
 
     known = {"date": DATE_FORM, "number": NUMBER_FORM}.get(column.kind)
-    return not column.form or (known is not None and known.fullmatch(column.form) is not None)
+    form = not column.form or (known is not None and known.fullmatch(column.form) and column.form.isprintable())
+    return bool(column.kind in KINDS and bool(column.levels) == (column.kind == "category") and form)
+
+
+_MOVED = (lambda part, size: _depth(part) <= _DEEPEST, "it holds too many others")
+_CHECKED = (lambda part, size: part.is_valid(vars(part)), "its numbers contradict each other")
+# By class: whether a part may be used, and what is wrong if it may not.
+_SOUND: dict[str, tuple[Callable[[Any, int], Any], str]] = {
+    "Audited": _CHECKED,
+    "ClassifierPredictor": (
+        lambda part, size: hasattr(part.classifier, "predict_proba") and [*part.classifier.classes_] == [0, 1],
+        "it is not a classifier with the classes 0 and 1",
+    ),
+    "Column": (_is_column, "it is of no kind of column"),
+    "CorrectedPredictor": _MOVED,
+    "Diagnosis": _CHECKED,
+    "LabelCurve": (lambda part, size: 0.0 < part.height <= 1.0, "its height is no chance"),
+    "LabelScore": (
+        lambda part, size: part.spread > 0.0 and part.members and {*map(_learner, part.members)} <= _LEARNERS,
+        "it has no learners, or no spread above 0",
+    ),
+    "LinePredictor": (
+        lambda part, size: type(part.own).__name__ in ("NoneType", "NamedPredictor"),
+        "its slopes are not of columns",
+    ),
+    "PastDraw": (lambda part, size: part.is_valid(), "its numbers contradict each other"),
+    "Preparation": (_is_preparation, "its columns do not have the levels and scales of columns"),
+    "ShiftedPredictor": _MOVED,
+}
+
+
+def _learner(member: Any) -> str:
+    return type(member.predictor).__name__
 
 
 def _problem_of_table(model: Any) -> str:

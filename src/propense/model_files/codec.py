@@ -20,59 +20,47 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from propense._diagnostics.diagnosis import Diagnosis
-from propense._diagnostics.doubts import Doubt
-from propense._inputs.columns import Column
 from propense._inputs.options import check_options
-from propense._inputs.preparation import Preparation
-from propense._inputs.prior_groups import PriorGroups
-from propense._maths.forest import Forest
-from propense._steps.corrected import Audited, CorrectedPredictor
-from propense._steps.known_prior import ShiftedPredictor
-from propense._steps.label_scores import LabelScore, Member
-from propense._steps.named_pair import NamedPredictor
-from propense._steps.predictors import ClassifierPredictor, ForestPredictor, LogisticPredictor, RootPredictor
-from propense._steps.source_looks import AnyLabelPredictor
 from propense.errors import ModelFileError
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._methods import class_path, is_ours, known_methods
 from propense.model_files.checks import EVERY, OPTIONAL, check_part, fits, restore
-from propense.worlds.curves import Bent, Curves, LabelCurve
-from propense.worlds.predictors import CurvePredictor, LinePredictor
 
 __all__ = ["TRUSTED_TYPES", "Decoder", "Encoder"]
 
-Arrays = list[NDArray[Any]]
-
-# What a model may consist of, by name: nothing of it runs code when it is made. Parts of tables, with their rooms, are
-# imported when they are met.
-_PARTS: dict[str, type] = {
-    each.__name__: each
-    for each in (
-        *(AnyLabelPredictor, Audited, Bent, ClassifierPredictor, Column, CorrectedPredictor, CurvePredictor, Curves),
-        *(Diagnosis, Doubt, Forest, ForestPredictor, LabelCurve, LabelScore, LinePredictor, LogisticPredictor),
-        *(Member, NamedPredictor, Preparation, PriorGroups, RootPredictor, ShiftedPredictor),
-    )
+# What a model may consist of, by its home: nothing of it runs code when it is made.
+_PARTS = {
+    "_diagnostics.diagnosis": "Diagnosis",
+    "_diagnostics.doubts": "Doubt",
+    "_inputs.columns": "Column",
+    "_inputs.preparation": "Preparation",
+    "_inputs.prior_groups": "PriorGroups",
+    "_maths.forest": "Forest",
+    "_steps.corrected": "Audited CorrectedPredictor",
+    "_steps.known_prior": "ShiftedPredictor",
+    "_steps.label_scores": "LabelScore Member",
+    "_steps.named_pair": "NamedPredictor",
+    "_steps.predictors": "ClassifierPredictor ForestPredictor LogisticPredictor RootPredictor",
+    "_steps.source_looks": "AnyLabelPredictor",
+    "worlds.curves": "Bent Curves LabelCurve",
+    "worlds.predictors": "CurvePredictor LinePredictor",
+    "tables.drift": "SeenColumn",
+    "tables.fitted_rows": "HeldOut",
+    "tables.label_columns": "LabelColumns",
+    "tables.labels": "Label",
+    "tables.model": "TableModel",
+    "tables.past_audits": "PastDraw",
+    "tables.schema": "Schema",
+    "tables.spelling": "Spelling",
 }
-_OF_TABLES = {
-    "HeldOut": "fitted_rows",
-    "Label": "labels",
-    "LabelColumns": "label_columns",
-    "PastDraw": "past_audits",
-    "Schema": "schema",
-    "SeenColumn": "drift",
-    "Spelling": "spelling",
-    "TableModel": "model",
-}
+_HOMES = {name: f"propense.{home}" for home, names in _PARTS.items() for name in names.split()}
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _REQUESTS = ("fit", "partial_fit", "score", "transform", "inverse_transform")
 
 
 def _part_named(name: str) -> Any:
     """The class of that name; None if a model may not hold it."""
-    if name in _OF_TABLES:
-        return getattr(import_module(f"propense.tables.{_OF_TABLES[name]}"), name)
-    return _PARTS.get(name)
+    return getattr(import_module(_HOMES[name]), name) if name in _HOMES else None
 
 
 def method_classes() -> dict[str, type[BasePUClassifier]]:
@@ -85,7 +73,7 @@ class Encoder:
     """Turns a model into JSON, and collects its arrays."""
 
     def __init__(self) -> None:
-        self.arrays: Arrays = []
+        self.arrays: list[NDArray[Any]] = []
         # By identity, with the object itself: the number of one that is gone may be given again.
         self._seen: dict[int, tuple[int, Any]] = {}
 
@@ -206,7 +194,7 @@ class Decoder:
         The bytes of the file: it cannot have more columns or levels than that.
     """
 
-    def __init__(self, arrays: Arrays, size: int) -> None:
+    def __init__(self, arrays: list[NDArray[Any]], size: int) -> None:
         self._arrays, self._size = arrays, size
         self._seen: list[Any] = []
         # Whether anything was made by scikit-learn's own code.
@@ -259,7 +247,8 @@ class Decoder:
         facts = {name: self.decode(each) for name, each in packed.items()}
         hints = _hints(made)
         for name, value in facts.items():
-            if not fits(value, hints[name]):
+            # The spread of a score that learned nothing.
+            if not fits(value, hints[name]) and not (name == "spread" and value == math.inf):
                 raise ModelFileError(f"{name} of a {made.__name__} is not valid")
         part = made(**facts)
         check_part(part, self._size)
@@ -307,5 +296,8 @@ def _hints(made: type) -> dict[str, Any]:
     return {name: hint for name, hint in get_type_hints(made).items() if name in made.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
-# For `skops.io.load` and tools that call it: all that a model of ours may consist of.
-TRUSTED_TYPES = sorted(class_path(each) for each in (*_PARTS.values(), *filter(is_ours, method_classes().values())))
+# For `skops.io.load` and tools that call it: all that a model of ours, without a table, may consist of.
+TRUSTED_TYPES = sorted(
+    [f"{home}.{name}" for name, home in _HOMES.items() if ".tables." not in home]
+    + [class_path(each) for each in method_classes().values() if is_ours(each)]
+)

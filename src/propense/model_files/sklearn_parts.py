@@ -272,8 +272,10 @@ def _is_safe(part: Any) -> bool:
         # They do not check the rows again.
         return part.n_outputs_ == 1 and {each.n_features_in_ for each in part.estimators_} == {part.n_features_in_}
     if "tree_" in facts:
-        tree, most = part.tree_, part.tree_.node_count
-        sides = np.stack([tree.children_left, tree.children_right]) if 1 <= most <= tree.capacity else np.zeros((2, 1))
+        tree = part.tree_
+        if not 1 <= tree.node_count <= tree.capacity:
+            return False
+        sides = np.stack([tree.children_left, tree.children_right])
         return _lead_on(sides[0] != -1, sides, tree.feature, part.n_features_in_)
     if kind == "HistGradientBoostingClassifier" and "_predictors" in facts:
         stages = [tree.nodes for (tree,) in part._predictors]

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._designs.threads import threads_by_size
 from propense.inference import ScarTest, scar_test
 from propense.tables.prepare import FitOptions
 
@@ -64,5 +63,4 @@ def run_scar_test(
         prior = max(low, least), max(high, least)
     if starts is not None:
         starts()
-    with threads_by_size(features.shape):
-        return scar_test(features, drawn, prior=prior, propensity_features=columns, random_state=0), []
+    return scar_test(features, drawn, prior=prior, propensity_features=columns, random_state=0), []
