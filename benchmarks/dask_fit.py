@@ -6,10 +6,6 @@ its time as a multiple of that many readings; then the bytes sent to the client 
 data fit in this process, the coefficients are compared with those of NumPy, otherwise with the true direction. About an
 eighth of the rows are labelled, and spies are searched for 2 000 of them.
 
-The finished parts of the fit are kept in a checkpoint next to the data (``--checkpoint``). If the run is stopped, the
-same command goes on from there. Passes and seconds of the fit then include those before the stop, up to the last part
-that was kept; bytes and memory are those of the last run alone.
-
 Run: ``python benchmarks/dask_fit.py --folder DIR`` (4 GB of files, written first and reused; a quarter of an hour on
 2 cores), or with ``--rows 200000 --columns 20 --pieces 10`` for a quick look.
 """
@@ -31,7 +27,7 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 from propense import JERM
-from propense.estimators import fit_resumable
+from propense._progress import report_progress
 
 _IN_MEMORY = 1 << 30
 _PRINT_EVERY = 10.0
@@ -57,22 +53,16 @@ def write(folder: Path, rows: int, columns: int, pieces: int, labelled: int) -> 
 
 
 class Progress:
-    """What a fit calls as it proceeds: the passes and seconds so far, printed when a stage begins and now and then."""
+    """What a fit calls as it proceeds: the passes so far, printed when a stage begins and now and then."""
 
     def __init__(self) -> None:
         self.passes, self._stage, self._printed = 0, "", 0.0
-        self._seconds, self._at = 0.0, time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        """The seconds until now, with those before a stop."""
-        return self._seconds + time.perf_counter() - self._at
 
     def __call__(self, stage: str, passes: int, seconds: float) -> None:
         """Take note, and print."""
-        self.passes, self._seconds, self._at = passes, seconds, time.perf_counter()
-        if stage != self._stage or self._at > self._printed + _PRINT_EVERY:
-            self._stage, self._printed = stage, self._at
+        self.passes = passes
+        if stage != self._stage or seconds > self._printed + _PRINT_EVERY:
+            self._stage, self._printed = stage, seconds
             print(f"{stage or 'reading'}: {passes} passes, {seconds:.1f} s", flush=True)
 
 
@@ -130,7 +120,6 @@ def main() -> None:
     parser.add_argument("--spy-sample", type=int, default=2000)
     parser.add_argument("--max-iter", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--checkpoint", type=Path, help="the file of an unfinished fit; next to the data by default")
     a = parser.parse_args()
     folder = a.folder / f"{a.rows}x{a.columns}-{a.pieces}-{a.labelled}"
     write(folder, a.rows, a.columns, a.pieces, a.labelled)
@@ -145,12 +134,11 @@ def main() -> None:
         once = float(np.median([read_once(X, number) for number in range(3)]))
         print(f"read once {once:.2f} s", flush=True)
         counts, progress = count_bytes(client), Progress()
-        checkpoint = a.checkpoint or folder.with_suffix(".checkpoint")
-        if checkpoint.exists():
-            print(f"goes on from {checkpoint}", flush=True)
         model = JERM(max_iter=a.max_iter, spy_sample=a.spy_sample, random_state=0)
-        fit_resumable(model, X, label, checkpoint, progress=progress)
-        wall = progress.seconds
+        begun = time.perf_counter()
+        with report_progress(progress):
+            model.fit(X, label)
+        wall = time.perf_counter() - begun
         passes, size = progress.passes, a.rows * a.columns * 4
         print(
             f"{a.rows} × {a.columns} float32, {size / 1e9:.2f} GB in {a.pieces} files, {label.sum().compute()} labelled"

@@ -47,7 +47,7 @@ def scores(X: Rows, labelled: Mask, seed: int) -> dict[str, NDArray[np.float64]]
         return None
     plain = given_learners([HistGradientBoostingClassifier(random_state=seed)])
     chosen = {**{each.name: [each] for each in learners}, "plain boosting": plain, "mean": learners}
-    return {name: fit_label_score(sample, each, cv=5, n_jobs=None, seed=seed).t for name, each in chosen.items()}
+    return {name: fit_label_score(sample, each, cv=None, n_jobs=None, seed=seed).t for name, each in chosen.items()}
 
 
 def areas(t: dict[str, NDArray[np.float64]], positive: Mask, labelled: Mask, rows: Mask) -> list[float]:

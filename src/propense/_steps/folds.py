@@ -11,12 +11,12 @@ from propense._inputs.sample import Sample
 from propense._maths.arrays import as_float, library_of
 from propense.errors import InvalidOption
 
-__all__ = ["Folds", "fold_count", "given_folds", "is_small", "split_rows"]
+__all__ = ["FOLDS", "MANY_ROWS", "Folds", "fold_count", "given_folds", "is_small", "split_rows"]
 
 # A table with fewer labels is small, whatever its rows.
 _FEW_LABELS = 30
 # Folds of a small table; of one with many rows, where more hardly rank better but take as much longer; and of others.
-_FEW_FOLDS, _MANY_ROWS, _FOLDS = 3, 20_000, 5
+_FEW_FOLDS, MANY_ROWS, FOLDS = 3, 50_000, 5
 
 # How many folds, None for a number that goes with the table, or pairs of row numbers: those to fit and those to score.
 Folds = int | Sequence[Any] | None
@@ -31,7 +31,7 @@ def fold_count(rows: int, labels: int, cv: int | None) -> int:
     """The number of folds of a table of so many rows and labels."""
     few = is_small(rows, labels)
     if cv is None:
-        return _FEW_FOLDS if few or rows >= _MANY_ROWS else _FOLDS
+        return _FEW_FOLDS if few or rows >= MANY_ROWS else FOLDS
     return min(cv, _FEW_FOLDS) if few else cv
 
 

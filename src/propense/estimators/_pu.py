@@ -12,6 +12,7 @@ from propense._diagnostics.doubts import OF_KNOWN, Doubt, doubt_of, few_rows, un
 from propense._inputs.options import PRIOR, FoldsOption, Jobs, LearnersOption, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Rows
+from propense._progress import begin_stage
 from propense._steps.corrected import CorrectedPredictor
 from propense._steps.known_prior import ShiftedPredictor, read_known_prior
 from propense._steps.label_learners import auto_learners, given_learners, learnable, why_only_logistic
@@ -75,7 +76,7 @@ class PUClassifier(BasePUClassifier):
         The value in the label column, ``y`` of ``fit``, that marks labelled rows. None means that it is found in the
         column; words whose meaning is not certain are refused.
     cv : int or list of (ndarray, ndarray), default=None
-        The number of folds. None means 5, and 3 from 20 000 rows on. Tables of fewer than 200 rows or 30 labels get at
+        The number of folds. None means 5, and 3 from 50 000 rows on. Tables of fewer than 200 rows or 30 labels get at
         most 3. Or the folds: pairs of row numbers, those to fit and those to score, with every row scored once. If some
         rows belong together, such as the visits of a patient, keep them in one fold, or they are scored by models that
         have seen their like: ``list(GroupKFold(5).split(X, y, groups))``.
@@ -204,10 +205,7 @@ class PUClassifier(BasePUClassifier):
         # Who only scores needs no worlds.
         from propense.worlds.fit import fit_class_along, fit_curves_along, fit_named_along
 
-        watch, kept = self._watch, self._watch.get("seed")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1) if kept is None else kept["seed"])
-        if kept is None:
-            watch.keep("seed", seed=seed)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sample = learnable(sample, self.cv)
         known = read_known_prior(self.prior, sample, "PUClassifier")
         columns = sample.propensity_columns
@@ -215,7 +213,7 @@ class PUClassifier(BasePUClassifier):
         # Without other columns, names tell nothing apart.
         named = others is not None and len(others) > 0 and not sample.is_complete
         scored = self._score(replace(sample, class_columns=others) if named else sample, seed)
-        watch.stage("y and e along the label scores")
+        begin_stage("y and e along the label scores")
         if sample.is_complete:
             model = fit_class_along(sample, scored)
         elif named:
@@ -233,9 +231,7 @@ class PUClassifier(BasePUClassifier):
     def _score(self, sample: Sample, seed: int) -> ScoredRows:
         learners = given_learners(self.learners) if not isinstance(self.learners, str) else auto_learners(sample, seed)
         fit = partial(fit_label_score, cv=self.cv, n_jobs=self.n_jobs, seed=seed)
-        return fit(
-            sample, learners[:1] if self.learners == "linear" else learners, progress=self._progress, watch=self._watch
-        )
+        return fit(sample, learners[:1] if self.learners == "linear" else learners, progress=self._progress)
 
     def _asked(self) -> tuple[str, ...]:
         return OF_KNOWN
