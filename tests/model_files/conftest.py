@@ -1,5 +1,6 @@
 """What no file may cause, whoever wrote it, and files taken apart and put together again."""
 
+import encodings.zlib_codec  # noqa: F401
 import io
 import json
 import sys

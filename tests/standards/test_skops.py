@@ -9,7 +9,6 @@ pd = pytest.importorskip("pandas", reason="needs pandas")
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 
 import propense  # noqa: E402
-from propense._steps.small_trees import TreePredictor  # noqa: E402
 from propense.audit import Audit, correct, draw, read  # noqa: E402
 from propense.datasets import make_double_logistic  # noqa: E402
 
@@ -38,10 +37,6 @@ def fitted():
     yield propense.PUClassifier(propensity_features=[0], **quick).fit(DATA.X, DATA.labelled), DATA.X
     sources = np.column_stack([DATA.labelled, DATA.labelled & (DATA.X[:, 1] > 0)]).astype(float)
     yield propense.SeveralSources().fit(DATA.X, sources), DATA.X
-    # What boosted trees on Dask become.
-    trees = propense.Naive().fit(DATA.X, DATA.labelled)
-    trees._posterior = TreePredictor(0.0, np.array([[1]]), np.array([[0.5]]), np.array([[-1.0, 1.0]]))
-    yield trees, DATA.X
     yield propense.SAREM(estimator=LogisticRegression()).fit(DATA.X, DATA.labelled), DATA.X
     model = propense.JERM(random_state=0).fit(DATA.X, DATA.labelled)
     hidden = model.predict_hidden(DATA.X)

@@ -130,8 +130,7 @@ def restore(method: BasePUClassifier, facts: dict[str, Any], size: int) -> None:
         read_columns(method, each)
     a, b, ends = method._log_odds_and_range(as_design(rows))
     scores = np.array([a, b, *(ends or ())], dtype=np.float64)
-    # Of the second row, e may not be a number: where every class is known, e does not fill what is missing.
-    if scores.shape[1:] != (2,) or np.isnan(scores[:, 0]).any():
+    if scores.shape[1:] != (2,) or np.isnan(scores).any():
         raise ModelFileError(f"{name} cannot score a row")
 
 

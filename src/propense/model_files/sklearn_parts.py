@@ -232,10 +232,9 @@ def _is_state(node: Any) -> bool:
     """Whether this may be the state of an object: a cache is read by unpickling; a format may be of any width."""
     if node["__loader__"] != "DictNode":
         return bool(node["content"] == "null")
-    values = [node["content"].get(each, _NONE) for each in ("memory", "verbose_feature_names_out")]
-    return all(each["__loader__"] == "JsonNode" for each in values) and [
-        json.loads(each["content"]) for each in values
-    ] in ([None, None], [None, True], [None, False])
+    memory, names = (node["content"].get(each, _NONE) for each in ("memory", "verbose_feature_names_out"))
+    plain = memory["__loader__"] == names["__loader__"] == "JsonNode"
+    return bool(plain and memory["content"] == "null" and names["content"] in ("null", "true", "false"))
 
 
 def _home(kind: str, module: str, name: str) -> str | None:
@@ -273,7 +272,7 @@ def _is_safe(part: Any) -> bool:
         return part.n_outputs_ == 1 and {each.n_features_in_ for each in part.estimators_} == {part.n_features_in_}
     if "tree_" in facts:
         tree = part.tree_
-        if not 1 <= tree.node_count <= tree.capacity:
+        if not 1 <= tree.node_count <= tree.capacity or tree.n_features != part.n_features_in_:
             return False
         sides = np.stack([tree.children_left, tree.children_right])
         return _lead_on(sides[0] != -1, sides, tree.feature, part.n_features_in_)

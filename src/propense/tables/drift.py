@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
+from scipy.stats import binom, hypergeom
 
 from propense._inputs.columns import Column, date_of
 from propense._inputs.moments import duration_words
@@ -24,6 +24,8 @@ _FEW, _FEWEST = 10, 20
 _LEVEL, _SAID, _MUCH = 0.005, 0.10, 0.25
 # Columns that are spelt out.
 _SHOWN = 8
+# Among more rows of fit a share is as good as known; the exact test would take the longer, the more there are.
+_KNOWN = 10**9
 # How far the share below a cut may be from a quarter, or three quarters, to stand for it.
 _NEAR = 0.1
 
@@ -247,6 +249,8 @@ def _share(counts: NDArray[np.int64], part: int, by_level: bool) -> tuple[int, i
 def _chance(before: int, of_before: int, now: int, of_now: int) -> float:
     """Fisher's exact test: how often counts drawn at random from both together are as extreme."""
     both = hypergeom(of_before + of_now, before + now, of_now)
+    if of_before > _KNOWN:
+        both = binom(of_now, before / of_before)
     return float(2.0 * min(both.cdf(now), both.sf(now - 1)))
 
 

@@ -14,8 +14,8 @@ from propense._steps.known_negatives import best_log_unknown, fit_complete, obse
 from propense._steps.known_prior import KnownPrior, ShiftedPredictor, shift_to
 from propense._steps.label_scores import ScoredRows
 from propense._steps.learners import Learner
-from propense._steps.named_pair import fit_named
-from propense._steps.predictors import LogisticPredictor, Model, OutOfFold, certain
+from propense._steps.named_pair import NamedPredictor, fit_named
+from propense._steps.predictors import LogisticPredictor, Model, OutOfFold
 from propense.worlds.answer import Answer, Given, curves_of, even_curves
 from propense.worlds.library import the_worlds
 from propense.worlds.predictors import CurvePredictor, LinePredictor, Pair, pairs_along, range_of_hidden
@@ -80,7 +80,8 @@ def fit_class_along(sample: Sample, scored: ScoredRows) -> Model:
     return replace(
         model,
         posterior=posterior,
-        propensity=certain(sample.design.shape[1]),
+        # Of no columns, so that none can be missing.
+        propensity=NamedPredictor(np.empty(0, dtype=np.intp), None, np.array([np.inf])),
         rows=OutOfFold(posterior.along(scored.t, sample.design), along.log_odds(model.propensity)),
         kept={"diagnosis_": facts},
     )
