@@ -308,7 +308,7 @@ def test_folds_that_cannot_be_used_are_refused(problem):
     with pytest.raises(InvalidOption, match="the rows to fit in fold 1 must be all rows that it does not score"):
         quick(cv=folds).fit(X, s)
     for wrong in ([], [(rows, rows)], [rows, rows], "all"):
-        with pytest.raises(InvalidOption, match=r"cv must be a whole number from 2 to 1000, or a list of pairs"):
+        with pytest.raises(InvalidOption, match=r"cv must be None, a whole number from 2 to 1000, or a list of pairs"):
             quick(cv=wrong).fit(X, s)
 
 
@@ -561,6 +561,7 @@ def test_nearly_all_rows_may_be_labelled(rng):
 
 def test_where_every_class_is_known_it_learns_the_class(rng):
     X, _, positive = make(rng, 600)
+    X[::50, 0] = np.nan
     model = quick(decision="posterior").fit(X, positive, known_negative=~positive)
     assert model.diagnosis_.labelling == "complete"
     assert model.prior_ == pytest.approx(positive.mean(), rel=1e-9)
