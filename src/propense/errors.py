@@ -9,7 +9,6 @@
     ├── MissingExtra                  an optional package is not installed (also an ImportError)
     ├── WorkerDied                    a worker process of a study was killed
     ├── ModelFileError                a model file cannot be written or read (also a ValueError)
-    ├── CheckpointError               a checkpoint is damaged, or belongs to another fit (also a ValueError)
     └── InvalidInput (also a ValueError)
         ├── InvalidPlan               a study's plan has an unknown name or an invalid value
         ├── InvalidTable              a file cannot be read as a table, or a column is missing or invalid
@@ -28,7 +27,6 @@ And one warning::
 """
 
 __all__ = [
-    "CheckpointError",
     "DatasetMismatch",
     "DoubtfulFit",
     "DownloadFailed",
@@ -76,10 +74,6 @@ class WorkerDied(PropenseError):
 
 class ModelFileError(PropenseError, ValueError):
     """A model cannot be saved, or a file is not a valid model: damaged, of a later format, or of another program."""
-
-
-class CheckpointError(PropenseError, ValueError):
-    """The file of an unfinished fit is damaged, belongs to another fit, or cannot be written."""
 
 
 class InvalidInput(PropenseError, ValueError):

@@ -16,7 +16,6 @@ from propense._inputs.sample import Sample
 from propense._steps.em import Learners, Pair, em_round, fit_em
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor
-from propense._steps.watch import Watch
 from propense.datasets import make_double_logistic
 
 RIDGE = 1.0
@@ -138,7 +137,7 @@ def test_extrapolated_rounds_end_where_plain_ones_do(data):
     start = plain = Pair(LogisticPredictor(np.zeros(5)), LogisticPredictor(np.array([0.0, 0.1, 0, 0, 0])))
     for _ in range(1500):
         plain = em_round(sample, plain, learners)
-    model = fit_em(sample, lambda: start, learners, tol=1e-10, max_iter=500, watch=Watch())
+    model = fit_em(sample, start, learners, tol=1e-10, max_iter=500)
     assert model.converged
     assert model.n_iter < 200
     np.testing.assert_allclose(model.posterior.coef, plain.posterior.coef, atol=1e-4)

@@ -119,7 +119,5 @@ def test_trees_are_exported(dtype):
 
 def test_other_classifiers_are_refused_by_name():
     model = propense.SAREM(estimator=GaussianNB()).fit(DATA.X, DATA.labelled)
-    with pytest.raises(
-        InvalidOption, match=r"cannot export SAREM\(estimator=GaussianNB.*boosted trees of numbers"
-    ):
+    with pytest.raises(InvalidOption, match=r"cannot export SAREM\(estimator=GaussianNB.*boosted trees of numbers"):
         propense.to_onnx(model)

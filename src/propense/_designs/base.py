@@ -66,9 +66,6 @@ class Design(Protocol):
     def nearest(self, queries: Rows, pool: Rows) -> Index:
         """For each row of mask `queries`, the number of the nearest (Euclidean) row of mask `pool`, lowest on ties."""
 
-    def numbers(self) -> Rows:
-        """The number of each row, from 0."""
-
     def send(self, values: NDArray[Any]) -> Rows:
         """Host → where X is."""
 

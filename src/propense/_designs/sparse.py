@@ -48,9 +48,6 @@ class SparseDesign(HostRows):
         out += coef[0]
         return out
 
-    def numbers(self) -> Rows:
-        return np.arange(self.shape[0])
-
     def rmatvec(self, rows: Rows | None) -> Vector:
         rows = np.ones(self.shape[0]) if rows is None else rows
         out = np.zeros((self.shape[1], *rows.shape[1:]))

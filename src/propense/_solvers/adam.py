@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from propense._maths.arrays import Matrix, Vector
+from propense._maths.arrays import Vector
 
 __all__ = ["Adam"]
 
@@ -14,14 +14,6 @@ class Adam:
         self._rate, self._decay, self._square_decay = rate, decay, square_decay
         self._mean, self._square = np.zeros(size), np.zeros(size)
         self._count = 0
-
-    def state(self) -> Matrix:
-        """All that the next steps depend on: the two means, and the number of steps in a row of its own."""
-        return np.array([self._mean, self._square, np.full(len(self._mean), float(self._count))])
-
-    def restore(self, state: Matrix) -> None:
-        """Go on from a state."""
-        self._mean, self._square, self._count = state[0].copy(), state[1].copy(), int(state[2][0])
 
     def step(self, coef: Vector, gradient: Vector) -> Vector:
         """The next coefficients."""

@@ -1,7 +1,5 @@
 """Majorise–minimise: coef ← coef − B⁻¹·gradient with one fixed B that bounds every Hessian, so the risk never rises."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from propense._maths.arrays import Vector
@@ -22,34 +20,21 @@ def mm(risk: MajorisedObjective, start: Vector, *, tol: float, max_iter: int) ->
     return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)
 
 
-def mm_early(
-    risk: MajorisedObjective,
-    start: Vector,
-    *,
-    tol: float,
-    max_iter: int,
-    done: int = 0,
-    observe: Callable[[Vector, int], None] | None = None,
-) -> Solution:
+def mm_early(risk: MajorisedObjective, start: Vector, *, tol: float, max_iter: int) -> Solution:
     """Step until the next step would move no coefficient by `tol` or more, and do not take that step.
 
     This is the early stop of the published JERM: the unfinished minimisation regularises it. Where p × p is too large
     to hold, a step takes tens of passes over X, and the steps are lengthened.
-
-    `observe` is called after each step with where it led and the number of steps. From there, with that number as
-    `done`, the search goes on as if it had not stopped (not with lengthened steps, which are not observed).
     """
     if is_wide(len(start)):
         return _mm_early_lengthened(risk, start, tol=tol, max_iter=max_iter)
-    coef, n_iter, converged = start, done, False
+    coef, n_iter, converged = start, 0, False
     while n_iter < max_iter:
         step = risk.majorised_step(risk.gradient(coef))
         converged = bool(np.abs(step).max() < tol)
         if converged:
             break
         coef, n_iter = coef - step, n_iter + 1
-        if observe is not None:
-            observe(coef, n_iter)
     value, gradient = risk.value_gradient(coef)
     return Solution(coef, value, gradient_norm(risk, gradient), n_iter, converged)
 

@@ -1,24 +1,22 @@
 """Expectation–maximisation for y(x)·e(x) with the class as missing data: what SAR-EM and LBE have in common."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from propense._checkpoints import Part
 from propense._designs import Predictor
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Vector, as_float, namespace
 from propense._maths.double_logistic import joint_loss
 from propense._maths.logistic import sigmoid, softplus
+from propense._progress import begin_stage
 from propense._risks import PairRisk
 from propense._solvers import gradient_norm, newton
 from propense._steps.known_negatives import expected_log_unknown, initial_log_unknown, observed_loss
 from propense._steps.learners import Learner
 from propense._steps.predictors import LogisticPredictor, Model
-from propense._steps.watch import Watch
 
 __all__ = [
     "PUBLISHED_BOUND",
@@ -106,9 +104,7 @@ def em_round(sample: Sample, pair: Pair, learners: Learners, bound: float = math
     return Pair(posterior, propensity, fitted and also, log_unknown)
 
 
-def fit_em(
-    sample: Sample, begin: Callable[[], Pair], learners: Learners, *, tol: float, max_iter: int, watch: Watch
-) -> Model:
+def fit_em(sample: Sample, start: Pair, learners: Learners, *, tol: float, max_iter: int) -> Model:
     """Rounds until they converge; the penalised observed risk never rises where both predictors are logistic."""
     monitor: _LogisticMonitor | _ClassifierMonitor
     if learners.posterior.estimator is not None or learners.propensity.estimator is not None:
@@ -116,23 +112,16 @@ def fit_em(
     else:
         monitor = (_LogisticMonitor if sample.negative is None else _NegativesMonitor)(sample, learners)
     path: list[float] = []
-    if isinstance(monitor, _LogisticMonitor) and (kept := watch.get("rounds")) is not None:
-        start, path = monitor.restore(kept), kept["path"].tolist()
-    else:
-        watch.stage("start")
-        start = begin()
-        if sample.negative is not None:
-            start = replace(start, log_unknown=initial_log_unknown(sample))
+    if sample.negative is not None:
+        start = replace(start, log_unknown=initial_log_unknown(sample))
     while True:
-        watch.stage(f"round {len(path) + 1}")
+        begin_stage(f"round {len(path) + 1}")
         pair = em_round(sample, start, learners)
         value, residual = monitor.measure(pair)
         path.append(value)
         if residual <= tol or len(path) == max_iter:
             break
         start = monitor.extrapolate(start, pair, value)
-        if isinstance(monitor, _LogisticMonitor):
-            watch.keep("rounds", path=path, **monitor.state(start))
     converged = residual <= tol and pair.converged
     return Model(pair.posterior, pair.propensity, len(path), converged, path, log_unknown=pair.log_unknown)
 
@@ -190,23 +179,6 @@ class _LogisticMonitor:
         # Where it misleads, the rounds before the last are of no use either.
         self._starts, self._moves = self._starts[-1:], self._moves[-1:]
         return end
-
-    def state(self, start: Pair) -> dict[str, Any]:
-        """What the next round depends on, where it starts from."""
-        beta, gamma = start.posterior.coef, start.propensity.coef  # type: ignore[attr-defined]
-        return {
-            "beta": beta,
-            "gamma": gamma,
-            "log_unknown": start.log_unknown,
-            "starts": self._starts,
-            "moves": self._moves,
-        }
-
-    def restore(self, kept: Part) -> Pair:
-        """Where the next round of a stopped fit starts from."""
-        self._starts, self._moves = list(kept["starts"]), list(kept["moves"])
-        beta, gamma = (LogisticPredictor(kept[name]) for name in ("beta", "gamma"))
-        return Pair(beta, gamma, log_unknown=float(kept["log_unknown"]))
 
     def _join(self, pair: Pair) -> Vector:
         """β and γ in one vector."""

@@ -20,12 +20,12 @@ from propense._designs.threads import alone, fits_at_once
 from propense._inputs.preparation import Preparation
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Rows, Vector, as_float, library_of
+from propense._progress import begin_stage, reported_here
 from propense._steps.boosting import as_forest
 from propense._steps.folds import Folds, split_rows
 from propense._steps.label_learners import LabelLearner, is_moderate
 from propense._steps.learners import Learner
 from propense._steps.predictors import ClassifierPredictor, from_dense_rows
-from propense._steps.watch import Watch
 from propense.errors import InvalidOption
 
 __all__ = ["LabelScore", "Member", "ScoredRows", "fit_label_score"]
@@ -110,7 +110,6 @@ def fit_label_score(
     n_jobs: int | None,
     seed: int,
     progress: Callable[[int, int], None] | None = None,
-    watch: Watch | None = None,
 ) -> ScoredRows:
     """Fit every learner, fold by fold and to all rows; `progress` gets the number done after each, and of all."""
     design, columns, preparation = sample.design, sample.class_columns, None
@@ -124,8 +123,7 @@ def fit_label_score(
     fitted = _fit_all(learners, lessons, n_jobs)
     members, parts, done = [], [], 0
     for learner in learners:
-        if watch is not None:
-            watch.stage(f"learning the labels: {learner.name}")
+        begin_stage(f"learning the labels: {learner.name}")
         models = []
         for each in islice(fitted, len(held) + (held[0] is not None)):
             models.append(each)
@@ -194,7 +192,7 @@ def _lesson(sample: Sample, design: Design, held: list[Any], seed: int, learner:
 def _fit_all(learners: Sequence[LabelLearner], lessons: list[_Lesson], n_jobs: int | None) -> Iterator[Predictor]:
     """Every learner fitted to the rows outside of each fold, and then to all rows, one thread for each fit."""
     jobs = [
-        delayed(alone)(partial(_fit_one, learner, lesson), mask)
+        delayed(reported_here(alone))(partial(_fit_one, learner, lesson), mask)
         for learner, lesson in zip(learners, lessons, strict=True)
         for mask in (*lesson.held, *([] if lesson.held[0] is None else [None]))
     ]

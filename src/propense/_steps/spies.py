@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index
 
-__all__ = ["Spies", "find_spies", "known_spies", "spy_threshold"]
+__all__ = ["Spies", "find_spies", "spy_threshold"]
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,10 @@ class Spies:
         The row number of the spy of each query row, in order; one row may be the spy of several.
     queries : bool Rows of length n
         The labelled rows whose spies these are.
-    drawn : int ndarray or None
-        Which of the labelled rows were drawn, by their numbers among the labelled ones; None for all.
     """
 
     rows: Index
     queries: Any
-    drawn: Index | None = None
 
 
 def find_spies(sample: Sample, count: int | None = None, random_state: Any = None) -> Spies:
@@ -38,17 +35,11 @@ def find_spies(sample: Sample, count: int | None = None, random_state: Any = Non
     e on five columns each, both named, that halved the error of the prior at a quantile of .1, and changed it little at
     0, where the lowest spy decides.
     """
-    drawn = _draw(sample, count, random_state)
-    queries = _queries(sample, drawn)
+    queries = _draw(sample, count, random_state)
     # If y depends on none, every row is as near as any other.
     columns = sample.class_columns
     design = sample.design if columns is None or not len(columns) else sample.class_design
-    return Spies(design.nearest(queries, sample.unlabelled), queries, drawn)
-
-
-def known_spies(sample: Sample, rows: Index, drawn: Index | None) -> Spies:
-    """The spies that were found before, of all labelled rows or of those drawn."""
-    return Spies(rows, _queries(sample, drawn), drawn)
+    return Spies(design.nearest(queries, sample.unlabelled), queries)
 
 
 def spy_threshold(sample: Sample, spies: Spies, log_odds: Any, quantile: float) -> float:
@@ -64,16 +55,12 @@ def spy_threshold(sample: Sample, spies: Spies, log_odds: Any, quantile: float) 
     return float(values[order[position]])
 
 
-def _draw(sample: Sample, count: int | None, random_state: Any) -> Index | None:
-    """The numbers of `count` labelled rows among all labelled ones, drawn with equal chances; None means all."""
+def _draw(sample: Sample, count: int | None, random_state: Any) -> Any:
+    """A mask of `count` labelled rows, drawn with equal chances, or of all."""
     if count is None or count >= (total := int(sample.labelled.sum())):
-        return None
-    return np.sort(check_random_state(random_state).choice(total, count, replace=False))
-
-
-def _queries(sample: Sample, drawn: Index | None) -> Any:
-    """A mask of the labelled rows that were drawn."""
-    return sample.labelled if drawn is None else sample.design.ranked(sample.labelled, drawn)
+        return sample.labelled
+    drawn = np.sort(check_random_state(random_state).choice(total, count, replace=False))
+    return sample.design.ranked(sample.labelled, drawn)
 
 
 def _votes(queries: Any, weights: Any) -> tuple[Any]:

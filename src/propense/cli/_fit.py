@@ -1,9 +1,6 @@
 """`propense fit`: fit a method to a table."""
 
-import sys
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,12 +40,11 @@ from propense.cli._json import Json, print_json
 from propense.cli._methods import find_method
 from propense.cli._options import Decimal, Defuse, Encoding, Format, Sheet, Table
 from propense.cli._outputs import keep_apart
-from propense.cli._printing import harmless, say
+from propense.cli._printing import say
 from propense.cli._streams import STANDARD, name_of, open_folder, open_table, said_of, standard_output
 from propense.errors import InvalidOption
 
 if TYPE_CHECKING:
-    from propense._checkpoints import Checkpoint
     from propense.tables import FitOptions, TableFit
 
 __all__ = ["fit"]
@@ -113,18 +109,6 @@ def fit(
             "of a Dask cluster, such as tcp://host:8786.",
         ),
     ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint",
-            help="With --dask: the file that keeps the finished parts of the fit, so that the same command goes on if "
-            "it is stopped. Default: next to --model or --report, with .checkpoint added.",
-        ),
-    ] = None,
-    fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="With --dask: start from the beginning, not where a stopped fit has left off."),
-    ] = False,
     scar_test: Annotated[
         bool | None,
         typer.Option(
@@ -174,8 +158,7 @@ def fit(
         if dask is None
         else open_folder(table, sheet=sheet, encoding=encoding)
     )
-    checkpoint = _checkpoint(dask, checkpoint, model or report, fresh)
-    outputs = {"--list": review, "--model": model, "--report": report, "--checkpoint": checkpoint}
+    outputs = {"--list": review, "--model": model, "--report": report}
     keep_apart([table, *([] if config is None else [config])], outputs)
     if report is not None:
         from propense.report import check_extra
@@ -219,13 +202,12 @@ def fit(
     with standard_output(review, source, format) as out:
         if review is not None:
             check_list(kind, source.columns, out, source.where, list_length(top, capacity, costs, None))
-        with _resumable(checkpoint, fresh) as file:
-            rows, found = _fit(source, options, dask, file)
-            found = replace(found, notes=[with_flags(each) for each in found.notes])
-            if rows is not None and found.model is not None:
-                # From here on for commands that are printed, which take the model.
-                decimal = sign_to_repeat(found.model, decimal, rows, source.where)
-            written = _write_fit(found, table, model, report, decimal, given)
+        rows, found = _fit(source, options, dask)
+        found = replace(found, notes=[with_flags(each) for each in found.notes])
+        if rows is not None and found.model is not None:
+            # From here on for commands that are printed, which take the model.
+            decimal = sign_to_repeat(found.model, decimal, rows, source.where)
+        written = _write_fit(found, table, model, report, decimal, given)
         listed, lengths = None, find_capacity(found) if reviewed else None
         if review is not None:
             listed = list_rows(found, list_length(top, capacity, costs, lengths), rows)
@@ -250,12 +232,10 @@ def fit(
         say(*written)
 
 
-def _fit(
-    source: Any, options: "FitOptions", dask: str | None, checkpoint: "Checkpoint | None"
-) -> tuple[Any, "TableFit"]:
+def _fit(source: Any, options: "FitOptions", dask: str | None) -> tuple[Any, "TableFit"]:
     """Fit in this process, or on Dask; the table, where it is in memory, and the fit."""
     if dask is not None:
-        return None, _fit_on_dask(source, options, dask, checkpoint)
+        return None, _fit_on_dask(source, options, dask)
     from propense.cli._fit_progress import fit_in_words, show_progress
     from propense.tables import TableFile, fit_table
 
@@ -265,60 +245,13 @@ def _fit(
     return table, found.written_as(source.spelling) if isinstance(source, TableFile) else found
 
 
-def _checkpoint(dask: str | None, given: Path | None, output: Path | None, fresh: bool) -> Path | None:
-    """The file of an unfinished fit: the one that was given, or the one next to an output."""
-    if dask is None:
-        if given is not None or fresh:
-            raise InvalidOption(f"{'--fresh' if given is None else '--checkpoint'} is for fits with --dask.")
-        return None
-    # A name that is empty, or a folder, is refused as that of the output.
-    if given is None and output is not None and output.name:
-        given = output.with_name(f"{output.name}.checkpoint")
-    if given is None and fresh:
-        raise InvalidOption("--fresh needs the file of a stopped fit: add --checkpoint, --model or --report.")
-    return given
-
-
-@contextmanager
-def _resumable(path: Path | None, fresh: bool) -> "Iterator[Checkpoint | None]":
-    """The file of an unfinished fit, which stays until the results are written inside `with`.
-
-    The fit goes on from where a stopped one had come to, unless it is to start from the beginning.
-    """
-    from propense._checkpoints import Checkpoint
-
-    if path is None:
-        yield None
-        return
-    file = Checkpoint(path)
-    if fresh:
-        file.remove()
-        file = Checkpoint(path)
-    elif path.exists():
-        passes, seconds = file.so_far
-        _tell(f"Going on from {path}: {passes} passes over the rows ({seconds:.0f} s) are done.")
-    try:
-        yield file
-    except KeyboardInterrupt:
-        if path.exists():
-            _tell(f"The finished parts of the fit are kept in {path}. The same command goes on from there.")
-        raise
-    file.remove()
-
-
-def _fit_on_dask(source: Any, options: "FitOptions", dask: str, checkpoint: "Checkpoint | None") -> "TableFit":
+def _fit_on_dask(source: Any, options: "FitOptions", dask: str) -> "TableFit":
     from propense._cluster import on_dask
-    from propense._steps.watch import Watch
     from propense.cli._fit_progress import show_passes
-    from propense.tables.folder_fit import fit_watched
+    from propense.tables import fit_folder
 
     with on_dask(dask), show_passes() as progress:
-        return fit_watched(source, options, Watch(progress, checkpoint))
-
-
-def _tell(line: str) -> None:
-    """Print a line on standard error, which is not part of the result."""
-    print(harmless(line), file=sys.stderr, flush=True)
+        return fit_folder(source, options, progress=progress)
 
 
 def _write_fit(

@@ -30,7 +30,7 @@ def inspect(
     method: Method = None,
     json: Json = False,
 ) -> None:
-    """Show what is in a model file: method, estimates, columns that matter, date, versions, and notes on the fit."""
+    """Show what is in a model file: method, estimates, columns that matter, versions, and notes on the fit."""
     from propense.model_files import inspect as inspect_file
 
     if method is not None:

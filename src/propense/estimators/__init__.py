@@ -25,7 +25,6 @@ from propense.estimators._naive import Naive as Naive
 from propense.estimators._oracle import Oracle as Oracle
 from propense.estimators._pglin import PGLin as PGLin
 from propense.estimators._pu import PUClassifier as PUClassifier
-from propense.estimators._resume import fit_resumable as fit_resumable
 from propense.estimators._sar_em import SAREM as SAREM
 from propense.estimators._sources import SeveralSources as SeveralSources
 from propense.estimators._sparse_joint import SparseJoint as SparseJoint

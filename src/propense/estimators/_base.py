@@ -32,7 +32,6 @@ from propense._risks import PairRisk
 from propense._steps.corrected import Audited, CorrectedPredictor, correct_rows
 from propense._steps.known_prior import ShiftedPredictor, meet_prior, read_known_prior
 from propense._steps.predictors import ClassifierPredictor, LogisticPredictor, Model, OutOfFold
-from propense._steps.watch import Watch
 from propense.errors import DoubtfulFit, InvalidFeatures, InvalidOption, InvalidWeights
 from propense.estimators._description import Description
 
@@ -106,7 +105,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     - take the arguments ``prior`` and ``prior_groups``, with ``PRIOR`` of `propense._inputs.options` among its options:
       y then moves to a known share of positives, as in `PUClassifier`;
     - call ``_progress(done, total)``, unless it is None, after each of the parts that a long fit consists of;
-    - and tell ``_watch`` its stages, and keep there what a stopped fit can go on from (`propense._steps.watch`).
+    - and call ``begin_stage(name)`` of `propense._progress` at the beginning of each stage of a long fit.
 
     Examples
     --------
@@ -151,7 +150,6 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     _begin: tuple[Predictor, Predictor] | None = None
     _progress: Callable[[int, int], None] | None = None
-    _watch: Watch = Watch()
     # What an audit found, if one has corrected the model.
     audit_: Audited
     # What fit learned of the columns of a data frame that are not all plain numbers.
@@ -249,7 +247,6 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         known_prior = read_known_prior(prior, sample, type(self).__name__)
         try:
             with threads_by_size(sample.design.shape):
-                self._watch.claim(self, sample)
                 model = self._fit(sample)
         except np.linalg.LinAlgError:
             raise InvalidFeatures(

@@ -9,16 +9,15 @@ import numpy as np
 from propense._diagnostics.doubts import all_likely, doubt_of
 from propense._inputs.options import PRIOR, Choice, ClassifierOption, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Vector
 from propense._maths.double_logistic import halfway_to_certain, hidden_log_odds
+from propense._progress import begin_stage
 from propense._risks import JointRisk
 from propense._solvers import SOLVERS, Solution, mm_early
 from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
 from propense._steps.learners import Learner
 from propense._steps.likely_positives import fit_propensity_on, rows_above, rows_at_least, top_rows
 from propense._steps.predictors import LogisticPredictor, Model
-from propense._steps.spies import Spies, find_spies, known_spies, spy_threshold
-from propense._steps.watch import coefs
+from propense._steps.spies import Spies, find_spies, spy_threshold
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description, is_array
 
@@ -26,8 +25,6 @@ __all__ = ["JERM"]
 
 # The authors' code falls back on the nine best unlabelled rows when fewer than ten pass the spies' threshold.
 _FEWEST, _FALLBACK = 10, 9
-# A checkpoint holds this many spies at most, and is written every so many steps within a round.
-_KEPT_SPIES, _KEPT_STEPS = 1_000_000, 10
 
 
 class JERM(BasePUClassifier):
@@ -221,10 +218,11 @@ class JERM(BasePUClassifier):
             kept = {"spies_": np.array([], dtype=np.intp), "positives_path_": np.array([sample.mean(sample.labelled)])}
             learner = Learner(ridge=self.ridge, columns=sample.class_columns)
             return replace(fit_complete(sample, learner), kept=kept)
-        watch, spies = self._watch, self._find_spies(sample)
-        watch.stage("naive fit")
+        begin_stage("search for spies")
+        spies = find_spies(sample, self.spy_sample, self.random_state)
+        begin_stage("naive fit")
         start = Learner(ridge=self.propensity_ridge, columns=sample.label_columns)
-        model = watch.predictor("naive", lambda: start.fit(design, sample.labelled, sample.weights)[0])
+        model, _ = start.fit(design, sample.labelled, sample.weights)
         propensity = design.hold(halfway_to_certain(model.log_odds(design)))
         risk = JointRisk(sample.class_design, sample.labelled, propensity, weights=sample.weights, ridge=self.ridge)
         log_unknown = 0.0
@@ -232,30 +230,16 @@ class JERM(BasePUClassifier):
             log_unknown = initial_log_unknown(sample)
             risk = risk.with_negatives(sample.negative, log_unknown)
         learner = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
+        solve = self._solver()
         # Over the columns that y may depend on.
         beta = np.zeros(risk.design.shape[1])
         likely: Any = None
         risks: list[float] = []
         shares: list[float] = []
         repeats = False
-        if (resumed := watch.get("rounds")) is not None:
-            risks, shares = resumed["risks"].tolist(), resumed["shares"].tolist()
-            beta, log_unknown = resumed["beta"], float(resumed["log_unknown"])
-            repeats, fitted, found = (bool(resumed[name]) for name in ("repeats", "fitted", "found"))
-            posterior = LogisticPredictor(sample.over_all_columns(beta))
-            if len(risks) > 1:
-                propensity = sample.log_odds(LogisticPredictor(resumed["before"]))
-            # P̂ is a function of β, the e of its round, and the spies.
-            likely = design.hold(self._likely_positives(sample, spies, sample.log_odds(posterior), propensity))
-            model = LogisticPredictor(resumed["gamma"])
-            propensity = sample.log_odds(model)
-            risk = risk.with_other(propensity)
-            if sample.negative is not None:
-                risk = risk.with_negatives(sample.negative, log_unknown)
         while not repeats and len(risks) < self.max_iter:
-            watch.stage(f"round {len(risks) + 1}")
-            solution = self._search(risk, beta, len(risks) + 1)
-            found = solution.converged
+            begin_stage(f"round {len(risks) + 1}")
+            solution = solve(risk, beta)
             posterior = LogisticPredictor(sample.over_all_columns(solution.coef))
             class_log_odds = sample.log_odds(posterior)
             before, likely = likely, design.hold(self._likely_positives(sample, spies, class_log_odds, propensity))
@@ -264,7 +248,7 @@ class JERM(BasePUClassifier):
             # γ is a function of P̂, so e repeats if P̂ does; the rounds have converged only if β repeats too.
             same = before is not None and bool((before == likely).all())
             repeats = same and np.array_equal(solution.coef, beta)
-            beta, earlier = solution.coef, model
+            beta = solution.coef
             if not same:
                 model, fitted = fit_propensity_on(sample, likely, learner, model)
                 propensity = sample.log_odds(model)
@@ -272,49 +256,10 @@ class JERM(BasePUClassifier):
             if sample.negative is not None:
                 log_unknown = best_log_unknown(sample, class_log_odds, propensity)
                 risk = risk.with_negatives(sample.negative, log_unknown)
-            if (gammas := coefs(model, earlier)) is not None:
-                watch.keep(
-                    "rounds",
-                    drop=("steps",),
-                    beta=beta,
-                    gamma=gammas[0],
-                    before=gammas[1],
-                    log_unknown=log_unknown,
-                    risks=risks,
-                    shares=shares,
-                    repeats=repeats,
-                    fitted=fitted,
-                    found=found,
-                )
         kept = {"spies_": sample.row_numbers(np.unique(spies.rows)), "positives_path_": np.asarray(shares)}
-        converged = repeats and fitted and found
+        converged = repeats and fitted and solution.converged
         doubts = doubt_of(all_likely, shares[-1], "Try spy_quantile=0.1, or compare with SAREM.")
         return Model(posterior, model, len(risks), converged, risks, doubts, log_unknown, kept)
-
-    def _find_spies(self, sample: Sample) -> Spies:
-        """The spies (line 2), or those that a stopped fit has found."""
-        if (kept := self._watch.get("spies")) is not None:
-            return known_spies(sample, kept["rows"], kept["drawn"].astype(np.intp) if len(kept["drawn"]) else None)
-        self._watch.stage("search for spies")
-        spies = find_spies(sample, self.spy_sample, self.random_state)
-        if len(spies.rows) <= _KEPT_SPIES:
-            # No rows drawn means all of them.
-            self._watch.keep("spies", rows=spies.rows, drawn=[] if spies.drawn is None else spies.drawn)
-        return spies
-
-    def _search(self, risk: JointRisk, beta: Vector, number: int) -> Solution:
-        """β given e (line 5) in round `number`, from where a stopped search had come to."""
-        solve, start, done, watch = self._solver(), beta, 0, self._watch
-        if not watch.keeps or solve.func is not mm_early:
-            return solve(risk, beta)
-        if (kept := watch.get("steps")) is not None and int(kept["round"]) == number:
-            start, done = kept["coef"], int(kept["done"])
-
-        def keep(coef: Vector, done: int) -> None:
-            if done % _KEPT_STEPS == 0:
-                watch.keep("steps", round=number, coef=coef, done=done)
-
-        return solve(risk, start, done=done, observe=keep)
 
     def _solver(self) -> "partial[Solution]":
         """The solver that finds β given e (line 5)."""

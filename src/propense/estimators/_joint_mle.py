@@ -15,6 +15,7 @@ from propense._inputs.options import PRIOR, Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.arrays import Index, Vector
 from propense._maths.logistic import sigmoid
+from propense._progress import begin_stage
 from propense._risks import PairRisk
 from propense._solvers import SOLVERS, Solution, projected
 from propense._steps.known_negatives import fit_complete, minimise
@@ -178,17 +179,12 @@ class JointMLE(BasePUClassifier):
         risk = self._risk(sample)
         search = SOLVERS[self.solver] if self.radius is None else partial(projected, radius=self.radius)
         solve = partial(search, tol=self.tol, max_iter=self.max_iter)
-        watch = self._watch
-        watch.stage("starts")
-        if (kept := watch.get("starts")) is None:
-            starts = [risk.join(*start) for start in self._starts(sample)]
-            watch.keep("starts", starts=starts)
-        else:
-            starts = list(kept["starts"])
+        begin_stage("starts")
+        starts = [risk.join(*start) for start in self._starts(sample)]
         found = []
         for number, start in enumerate(starts, 1):
-            watch.stage(f"start {number} of {len(starts)}")
-            found.append(watch.solution(f"start {number}", partial(minimise, sample, risk, start, solve)))
+            begin_stage(f"start {number} of {len(starts)}")
+            found.append(minimise(sample, risk, start, solve))
         found.sort(key=lambda each: each[0].value)
         solutions = [solution for solution, _ in found]
         pairs = [self._name(sample, *risk.split(solution.coef)) for solution in solutions]

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from propense._inputs.options import PRIOR, Choice, Count, Number, Option, Seed
 from propense._inputs.sample import Sample
 from propense._maths.double_logistic import joint_loss
 from propense._maths.linear import coef_positions
+from propense._progress import begin_stage
 from propense._risks import LogisticRisk, PairRisk
 from propense._solvers import Adam
 from propense._steps.em import (
@@ -180,8 +180,8 @@ class LBE(BasePUClassifier):
             return fit_complete(sample, learners.posterior)
         if (begin := logistic_pair(self._begin)) is not None and sample.negative is None:
             return refit_em(sample, begin, learners, tol=self.tol, max_iter=rounds)
-        start = partial(self._start, sample, learners)
-        return fit_em(sample, start, learners, tol=self.tol, max_iter=rounds, watch=self._watch)
+        begin_stage("start")
+        return fit_em(sample, self._start(sample, learners), learners, tol=self.tol, max_iter=rounds)
 
     def _ridges(self) -> tuple[float, float]:
         default = 1.0 if self.variant == "em" else 0.0
@@ -214,24 +214,16 @@ class LBE(BasePUClassifier):
     def _fit_published(self, sample: Sample, ridge: float, propensity_ridge: float, rounds: int) -> Model:
         design, labelled, weights = sample.design, sample.labelled, sample.weights
         own, over_all = sample.class_design, sample.over_all_columns
-        watch, kept, gamma = self._watch, self._watch.get("rounds"), np.zeros(design.shape[1])
-        if kept is None:
-            watch.stage("pretraining")
-            beta = self._pretrained(own, sample, ridge)
-        else:
-            beta, gamma = kept["beta"], kept["gamma"].copy()
+        begin_stage("pretraining")
+        beta, gamma = self._pretrained(own, sample, ridge), np.zeros(design.shape[1])
         where = coef_positions(sample.propensity_columns, len(gamma))
         some = design if sample.propensity_columns is None else design.columns(sample.propensity_columns)
         labels = LogisticRisk(some, labelled, weights=weights, ridge=propensity_ridge)
         # Adam moves each coefficient by its own gradients only, so two states in step are the same as one.
         posterior_steps, propensity_steps = Adam(len(beta), rate=_RATE), Adam(len(where), rate=_RATE)
         path: list[float] = []
-        if kept is not None:
-            path = kept["path"].tolist()
-            posterior_steps.restore(kept["posterior_steps"])
-            propensity_steps.restore(kept["propensity_steps"])
-        while len(path) < rounds:
-            watch.stage(f"round {len(path) + 1}")
+        for number in range(1, rounds + 1):
+            begin_stage(f"round {number}")
             pair = Pair(LogisticPredictor(over_all(beta)), LogisticPredictor(gamma))
             expected = expected_class(sample, pair, PUBLISHED_BOUND)
             classes = LogisticRisk(own, expected, weights=weights, ridge=ridge)
@@ -239,14 +231,6 @@ class LBE(BasePUClassifier):
                 beta = posterior_steps.step(beta, classes.gradient(beta))
                 gamma[where] = propensity_steps.step(gamma[where], labels.gradient(gamma[where]))
             path.append(sample.mean(joint_loss(own.matvec(beta), design.matvec(gamma), labelled)))
-            watch.keep(
-                "rounds",
-                beta=beta,
-                gamma=gamma,
-                path=path,
-                posterior_steps=posterior_steps.state(),
-                propensity_steps=propensity_steps.state(),
-            )
         return Model(LogisticPredictor(over_all(beta)), LogisticPredictor(gamma), rounds, True, path)
 
     def _pretrained(self, design: Design, sample: Sample, ridge: float) -> NDArray[np.float64]:

@@ -1,7 +1,6 @@
 """SAR-EM: expectation–maximisation with two classifiers (Bekker, Robberechts and Davis 2019)."""
 
 from collections import deque
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,14 +8,14 @@ import numpy as np
 from propense._diagnostics.doubts import SYMMETRIC
 from propense._inputs.options import PRIOR, Choice, ClassifierOption, Count, Number, Option
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Vector, namespace
+from propense._maths.arrays import namespace
 from propense._maths.double_logistic import hidden_positive
 from propense._maths.logistic import sigmoid, softplus
+from propense._progress import begin_stage
 from propense._risks import PairRisk
 from propense._steps.em import (
     PUBLISHED_BOUND,
     Learners,
-    Pair,
     balanced_start,
     em_round,
     fit_em,
@@ -27,8 +26,7 @@ from propense._steps.em import (
 )
 from propense._steps.known_negatives import fit_complete
 from propense._steps.learners import Learner
-from propense._steps.predictors import LogisticPredictor, Model, logistic_pair
-from propense._steps.watch import coefs
+from propense._steps.predictors import Model, logistic_pair
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description
 
@@ -190,8 +188,8 @@ class SAREM(BasePUClassifier):
         tol = 1e-7 if self.tol is None else self.tol
         if (begin := logistic_pair(self._begin)) is not None and sample.negative is None:
             return refit_em(sample, begin, learners, tol=tol, max_iter=self.max_iter)
-        start = partial(balanced_start, sample, learners)
-        return fit_em(sample, start, learners, tol=tol, max_iter=self.max_iter, watch=self._watch)
+        begin_stage("start")
+        return fit_em(sample, balanced_start(sample, learners), learners, tol=tol, max_iter=self.max_iter)
 
     def _pair_risk(self, sample: Sample) -> PairRisk | None:
         if self.variant == "published" or self.estimator is not None or self.propensity_estimator is not None:
@@ -202,35 +200,19 @@ class SAREM(BasePUClassifier):
 
     def _fit_published(self, sample: Sample) -> Model:
         learners, tol = self._learners(sample, published=True), 1e-4 if self.tol is None else self.tol
-        watch, kept = self._watch, self._watch.get("rounds")
         path: list[float] = []
         recent: deque[Any] = deque(maxlen=_WINDOW)
-        gammas: deque[Vector] = deque(maxlen=_WINDOW)
         converged = False
-        if kept is None:
-            watch.stage("start")
-            pair = balanced_start(sample, learners)
-        else:
-            path, converged = kept["path"].tolist(), bool(kept["converged"])
-            gammas.extend(kept["gammas"])
-            beta, gamma = LogisticPredictor(kept["beta"]), LogisticPredictor(gammas[-1])
-            pair = Pair(beta, gamma, bool(kept["fitted"]))
-            for each in gammas:
-                b = sample.log_odds(LogisticPredictor(each)).clip(-PUBLISHED_BOUND, PUBLISHED_BOUND)
-                recent.append(sigmoid(b))
+        begin_stage("start")
+        pair = balanced_start(sample, learners)
         while not converged and len(path) < self.max_iter:
-            watch.stage(f"round {len(path) + 1}")
+            begin_stage(f"round {len(path) + 1}")
             pair = em_round(sample, pair, learners, PUBLISHED_BOUND)
             a, b = log_odds(sample, pair, PUBLISHED_BOUND)
             path.append(_expected_loss(sample, a, b))
             recent.append(sigmoid(b))
             gained = path[-len(recent)] - path[-1]
             converged = len(path) > _WINDOW and _mean_drift(sample, recent) < tol and gained < tol
-            if watch.keeps and (found := coefs(pair.posterior, pair.propensity)) is not None:
-                gammas.append(found[1])
-                watch.keep(
-                    "rounds", beta=found[0], gammas=gammas, path=path, converged=converged, fitted=pair.converged
-                )
         weights = namespace(b).where(sample.labelled, 1.0 / sigmoid(b), 1.0)
         if sample.weights is not None:
             weights = sample.weights * weights

@@ -10,15 +10,15 @@ from propense._designs import Predictor
 from propense._diagnostics.doubts import all_likely, doubt_of
 from propense._inputs.options import PRIOR, ClassifierOption, Count, Number, Option
 from propense._inputs.sample import Sample
-from propense._maths.arrays import Vector, namespace
+from propense._maths.arrays import namespace
 from propense._maths.double_logistic import halfway_to_certain, joint_loss, label_log_odds
 from propense._maths.logistic import sigmoid
 from propense._maths.quantiles import repeated_quantile
+from propense._progress import begin_stage
 from propense._steps.known_negatives import best_log_unknown, fit_complete, initial_log_unknown
 from propense._steps.learners import Learner
 from propense._steps.likely_positives import fit_propensity_on, rows_above
-from propense._steps.predictors import LogisticPredictor, Model
-from propense._steps.watch import coefs
+from propense._steps.predictors import Model
 from propense.estimators._base import BasePUClassifier
 from propense.estimators._description import EVERYTHING, Description, is_array
 
@@ -167,9 +167,8 @@ class TM(BasePUClassifier):
         labels = Learner(self.propensity_estimator, self.propensity_ridge, columns=sample.propensity_columns)
         # ŝ, e = (1 + ŝ)/2 halfway between it and 1, and y = ŝ/e, whose odds are twice those of ŝ.
         start = Learner(self.estimator, self.propensity_ridge, columns=sample.label_columns)
-        watch = self._watch
-        watch.stage("naive fit")
-        propensity = watch.predictor("naive", lambda: start.fit(design, labelled, sample.weights)[0])
+        begin_stage("naive fit")
+        propensity, _ = start.fit(design, labelled, sample.weights)
         chance = sample.log_odds(propensity)
         a, b, product = chance + math.log(2.0), halfway_to_certain(chance), sigmoid(chance)
         log_unknown = 0.0 if sample.negative is None else initial_log_unknown(sample)
@@ -177,22 +176,8 @@ class TM(BasePUClassifier):
         risks: list[float] = []
         shares: list[float] = []
         converged = False
-        pairs: list[list[Vector]] = []
-        if (earlier := watch.get("rounds")) is not None:
-            # What a round begins with depends on all rounds before it, through their coefficients.
-            pairs = [list(pair) for pair in earlier["pairs"]]
-            for pair in pairs:
-                posterior, propensity = (LogisticPredictor(coef) for coef in pair)
-                a, b = posterior.log_odds(design), propensity.log_odds(design)
-                product = sigmoid(label_log_odds(a, b))
-                b = namespace(b).where(b > chance, b, chance)
-                chance = label_log_odds(a, b)
-            a, b, chance, product = (design.hold(each) for each in (a, b, chance, product))
-            risks, shares = earlier["risks"].tolist(), earlier["shares"].tolist()
-            log_unknown = float(earlier["log_unknown"])
-            converged, fitted, also = (bool(earlier[name]) for name in ("converged", "fitted", "also"))
         while not converged and len(risks) < self.max_iter:
-            watch.stage(f"round {len(risks) + 1}")
+            begin_stage(f"round {len(risks) + 1}")
             posterior, fitted = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
             a = sample.log_odds(posterior)
             likely = design.hold(rows_above(sample, sigmoid(a), self._threshold(sample, sigmoid(a))))
@@ -207,18 +192,6 @@ class TM(BasePUClassifier):
             chance = design.hold(label_log_odds(a, b))
             if sample.negative is not None:
                 log_unknown = best_log_unknown(sample, a, b)
-            if watch.keeps and (both := coefs(posterior, propensity)) is not None:
-                pairs.append(both)
-                watch.keep(
-                    "rounds",
-                    pairs=pairs,
-                    risks=risks,
-                    shares=shares,
-                    log_unknown=log_unknown,
-                    converged=converged,
-                    fitted=fitted,
-                    also=also,
-                )
         posterior, _ = classes.fit(design, sample.expected(a, b, log_unknown), sample.weights, posterior)
         kept = {"positives_path_": np.asarray(shares)}
         doubts = doubt_of(all_likely, shares[-1], "Compare with SAREM, or use fewer columns.")

@@ -130,8 +130,8 @@ def _check(model: BasePUClassifier) -> None:
         )
     if not (_is_known(model._posterior) and _is_known(model._propensity)):
         raise InvalidOption(
-            f"to_onnx cannot export {model}: its y(x) and e(x) are made of more than linear scores and boosted trees of "
-            "numbers. propense.save writes any model to a file."
+            f"to_onnx cannot export {model}: its y(x) and e(x) are made of more than linear scores and boosted trees "
+            "of numbers. propense.save writes any model to a file."
         )
 
 

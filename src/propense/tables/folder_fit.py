@@ -1,13 +1,11 @@
 """Fit a method to a folder of Parquet files with Dask: the fit uses every row, but only a sample is loaded here."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propense._checkpoints import Checkpoint
-from propense._steps.watch import Progress, Watch
+from propense._progress import Progress, begin_stage, report_progress
 from propense.errors import InvalidOption
 from propense.tables.cells import as_text, check_feature, check_readable, normalise_decimals, row_ids, take_rows
 from propense.tables.fit import Counts, TableFit, fit_naive, summarise_fit
@@ -18,7 +16,7 @@ from propense.tables.model import TableModel
 from propense.tables.prepare import FitOptions, check_columns, fit_collecting_warnings, prepare_table
 from propense.tables.scar import run_scar_test
 
-__all__ = ["fit_folder", "fit_watched"]
+__all__ = ["fit_folder"]
 
 # The sample that the kinds of columns are inferred from, and that the report shows.
 _SAMPLE = 100_000
@@ -30,7 +28,6 @@ def fit_folder(
     *,
     sample: int = _SAMPLE,
     progress: Progress | None = None,
-    checkpoint: str | Path | None = None,
 ) -> TableFit:
     """Fit a method, and the naive baseline to compare it with, to every row of a folder of Parquet files.
 
@@ -47,23 +44,11 @@ def fit_folder(
         How many rows to draw.
     progress : callable, default=None
         Called as ``progress(stage, passes, seconds)`` when a stage or a pass over the rows begins.
-    checkpoint : str or Path, default=None
-        The file that holds the finished parts of the fit, as in `propense.estimators.fit_resumable`: if the fit is
-        stopped, the same call goes on from there. It is removed at the end.
 
     Returns
     -------
     TableFit
     """
-    file = None if checkpoint is None else Checkpoint(Path(checkpoint))
-    found = fit_watched(folder, options, Watch(progress, file), sample=sample)
-    if file is not None:
-        file.remove()
-    return found
-
-
-def fit_watched(folder: TableFolder, options: FitOptions, watch: Watch, *, sample: int = _SAMPLE) -> TableFit:
-    """`fit_folder`, but the file of the finished parts stays."""
     import dask
 
     where = str(folder.path)
@@ -83,25 +68,25 @@ def fit_watched(folder: TableFolder, options: FitOptions, watch: Watch, *, sampl
         check_readable(folder.kinds[name], name, where)
     for name in columns:
         check_feature(folder.kinds[name], name, where)
-    watch.stage("reading")
-    label = _read_label(folder, options, where)
-    drawn = folder.draw(sample, seed=0)
-    parts = dask.compute(
-        *(
-            dask.delayed(_take)(piece, rows, [*others, *columns])
-            for piece, rows in zip(folder.pieces, drawn, strict=True)
+    with report_progress(progress):
+        begin_stage("reading")
+        label = _read_label(folder, options, where)
+        drawn = folder.draw(sample, seed=0)
+        parts = dask.compute(
+            *(
+                dask.delayed(_take)(piece, rows, [*others, *columns])
+                for piece, rows in zip(folder.pieces, drawn, strict=True)
+            )
         )
-    )
-    table = join_tables(parts)
-    model, prepared, notes = prepare_table(table, columns, label, options, where, arrays=True)
-    estimator, features = model.estimator, prepared.features
-    X, labelled = _spread(folder, model, features.shape[1], options.decimal)
-    notes += fit_collecting_warnings(estimator, X, labelled, watch=watch)
-    name_values(estimator, label, labelled)
-    watch.stage("naive fit to compare with")
-    with watch.counting():
+        table = join_tables(parts)
+        model, prepared, notes = prepare_table(table, columns, label, options, where, arrays=True)
+        estimator, features = model.estimator, prepared.features
+        X, labelled = _spread(folder, model, features.shape[1], options.decimal)
+        notes += fit_collecting_warnings(estimator, X, labelled)
+        name_values(estimator, label, labelled)
+        begin_stage("naive fit to compare with")
         naive = fit_naive(estimator, X, labelled)
-        watch.stage("counting")
+        begin_stage("counting")
         counts = _count(estimator, naive, X, labelled)
     scar, untested = run_scar_test(options, estimator, features, prepared.labelled)
     if len(features) < folder.rows:

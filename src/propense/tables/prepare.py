@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from propense._inputs.moments import DATE_ORDERS
 from propense._inputs.options import PriorOption
 from propense._inputs.preparation import Preparation
-from propense._steps.watch import Watch
 from propense.errors import DoubtfulFit, InvalidOption, InvalidTable
 from propense.estimators import BasePUClassifier, find_method
 from propense.tables.cells import check_decimal, normalise_decimals
@@ -318,7 +317,6 @@ def fit_collecting_warnings(
     features: Any,
     labelled: Any,
     progress: Callable[[int, int], None] | None = None,
-    watch: Watch | None = None,
 ) -> list[str]:
     """Fit, and return the warnings other than those of `doubts_`, which the estimator keeps."""
     with warnings.catch_warnings(record=True) as caught:
@@ -326,8 +324,7 @@ def fit_collecting_warnings(
         warnings.simplefilter("ignore", DoubtfulFit)
         estimator._progress = progress
         try:
-            with (watch or Watch()).observing(estimator):
-                estimator.fit(features, labelled)
+            estimator.fit(features, labelled)
         finally:
             del estimator._progress
     return [str(warning.message) for warning in caught]

@@ -23,7 +23,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
 from propense._designs.threads import one_thread
-from propense._passes import begin_pass
+from propense._progress import begin_pass
 
 __all__ = ["Blocks", "hold", "layer", "same"]
 

@@ -17,7 +17,7 @@ from propense._designs.dask.neighbours import nearest
 from propense._designs.host import HostRows
 from propense._maths.arrays import Index, Matrix, Rows, Vector
 from propense._maths.formulas import Formula
-from propense._passes import begin_pass
+from propense._progress import begin_pass
 
 __all__ = ["DaskDesign", "rows_of"]
 
@@ -85,9 +85,6 @@ class DaskDesign:
 
     def nearest(self, queries: Rows, pool: Rows) -> Index:
         return nearest(self._blocks, self._starts, self._columns, *self._aligned([queries, pool]))
-
-    def numbers(self) -> Rows:
-        return da.arange(self.shape[0], chunks=self._features.chunks[:1])
 
     def send(self, values: NDArray[Any]) -> Rows:
         # A random name: hashing the values would take longer than sending them.

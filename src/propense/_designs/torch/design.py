@@ -117,9 +117,6 @@ class TorchDesign:
 
         return self.bring(nearest_tensor(self._features, _numbers(queries), _numbers(pool)))
 
-    def numbers(self) -> Rows:
-        return torch.arange(self.shape[0], device=self._features.device)
-
     def send(self, values: NDArray[Any]) -> Rows:
         values = np.asarray(values)
         dtype = torch.float64 if values.dtype.kind == "f" else None
