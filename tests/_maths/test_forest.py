@@ -1,5 +1,6 @@
 """Trees as arrays say what following them says, to the bit, and damaged arrays are refused."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -166,3 +167,11 @@ def test_random_arrays_without_a_problem_are_scored_as_they_say(rng):
                 forest.log_odds(rows), np.clip([follow(forest, each)[0] for each in rows], -36, 36)
             )
     assert whole > 300
+
+
+def test_a_forest_is_pickled_without_what_follows_from_its_arrays(rng):
+    forest, rows = made([0, -1, -1], [0.5, -1.0, 1.0]), rng.normal(size=(9, 1))
+    before = pickle.dumps(forest)
+    said = forest.log_odds(rows)
+    assert pickle.dumps(forest) == before
+    np.testing.assert_array_equal(pickle.loads(before).log_odds(rows), said)

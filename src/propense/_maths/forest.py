@@ -59,6 +59,10 @@ class Forest:
     cover: Vector
     sets: NDArray[np.bool_]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The arrays alone: what follows from them is found again sooner than it is sent."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def problem(self, columns: int) -> str:
         """Why these are not trees of so many columns; empty if they are."""
         count = self.column.size
