@@ -164,9 +164,8 @@ class Forest:
             np.invert(gone, out=gone)
             # The lowest bit alone, which is a power of two: its exponent says which.
             np.bitwise_and(gone, np.negative(gone), out=gone)
-            real = np.float32 if gone.itemsize <= 4 else np.float64
-            exponent = gone.astype(real).view(f"i{np.dtype(real).itemsize}") >> np.finfo(real).nmant
-            out += values[exponent - (np.finfo(real).maxexp - 1)]
+            exponent = gone.astype(np.float32).view(np.int32) >> np.finfo(np.float32).nmant
+            out += values[exponent - (np.finfo(np.float32).maxexp - 1)]
 
     @cached_property
     def _used(self) -> list[int]:
