@@ -140,9 +140,9 @@ def inspect(path: str | Path) -> dict[str, Any]:
     -------
     dict
         "method" and "parameters" of the estimator; "steps" of its pipeline, empty without one; the "doubts" of the
-        fit, a list of sentences; "n_features" and "feature_names" (None if unknown) of the data it was fitted on;
-        the "versions" of propense, scikit-learn, NumPy and Python that wrote it; the
-        "format" of the file, its "size" in bytes and its "sha256"; and what its author passed as "about".
+        fit, a list of sentences; "n_features" and "feature_names" (None if unknown) of the data it was fitted on; the
+        "versions" of propense, scikit-learn, NumPy and Python that wrote it; the "format" of the file, its "size" in
+        bytes and its "sha256"; and what its author passed as "about".
 
     Raises
     ------

@@ -80,6 +80,8 @@ def read_file(path: Path) -> bytes:
 
 def unpack(data: bytes) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     """The header and the arrays of a file; any error says that it is damaged."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        raise ModelFileError("it is damaged, or its end is missing")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
         # The reader of other kinds of compression does not stop at the size that is announced.
