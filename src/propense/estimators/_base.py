@@ -156,8 +156,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
     _columns: tuple[Column, ...] | None = None
     # What turns columns into features before the method sees them, where that is asked for.
     _preparation: Preparation | None = None
-    # The mean row of fit, which reasons compare rows with; None where an older model file does not have it.
-    _mean: Vector | None = None
+    # The mean row of fit, which reasons compare rows with.
+    _mean: Vector
 
     def __init__(self, *, decision: str = "posterior", positive_label: Any = None) -> None:
         self.decision = decision
@@ -269,7 +269,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.label_frequency_ = sample.mean(sample.labelled) / self.prior_
         self.doubts_ = self._doubts(sample, model, a, b)
         # Refits to resampled rows are not asked for reasons.
-        self._mean = None if self._begin is not None else mean_row(sample.design, sample.levels, sample.weights)
+        if self._begin is None:
+            self._mean = mean_row(sample.design, sample.levels, sample.weights)
 
     def _keep_out_of_fold(self, rows: OutOfFold | None) -> None:
         """Keep what models that had not seen them say of the rows of fit; forget what an earlier fit kept."""

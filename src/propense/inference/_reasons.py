@@ -12,7 +12,6 @@ from propense._designs import Design, Predictor, as_design
 from propense._inputs.columns import level_counts
 from propense._inputs.inside import method_inside
 from propense._inputs.sample import read_features
-from propense._inputs.typical import mean_row
 from propense._maths.arrays import Index, Matrix, Vector, library_of, to_host
 from propense._maths.logistic import sigmoid
 from propense._steps.corrected import CorrectedPredictor
@@ -149,11 +148,10 @@ def reasons_of(estimator: BasePUClassifier, design: Design, chosen: Index) -> Re
         )
     learned, preparation, count = estimator._columns, estimator._preparation, estimator.n_features_in_
     levels = None if learned is None or preparation is not None else level_counts(learned)
-    mean = mean_row(design, levels) if estimator._mean is None else estimator._mean
     predictors = estimator._posterior, estimator._propensity
     blocks = []
     for first in range(0, max(len(chosen), 1), _BLOCK):
-        explained = Explained(as_design(_in_memory(design, chosen[first : first + _BLOCK])), mean, levels)
+        explained = Explained(as_design(_in_memory(design, chosen[first : first + _BLOCK])), estimator._mean, levels)
         blocks.append([_split(each, explained) for each in predictors])
     pair = [(each[0][0], np.concatenate([shares for _, shares in each])) for each in zip(*blocks, strict=True)]
     if preparation is not None:

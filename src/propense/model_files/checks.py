@@ -79,6 +79,7 @@ EVERY: dict[str, Check] = {
     "prior_": lambda value, p: _is_number(value, p) and 0 < value <= 1 + 1e-9,
     "label_frequency_": _is_number,
     "doubts_": lambda value, p: fits(value, BasePUClassifier.__annotations__["doubts_"]),
+    "_mean": lambda value, p: is_array("f", None)(value, p) and bool(np.isfinite(value).all()),
     "_posterior": lambda value, p: hasattr(value, "log_odds"),
     "_propensity": lambda value, p: hasattr(value, "log_odds"),
 }
@@ -86,7 +87,6 @@ OPTIONAL: dict[str, Check] = {
     "feature_names_in_": lambda value, p: is_array("O", -1)(value, p) and all(isinstance(each, str) for each in value),
     "_columns": lambda value, p: fits(value, tuple[Column, ...]) and len(value) == p,
     "_preparation": lambda value, p: isinstance(value, Preparation) and len(value.levels) == p,
-    "_mean": lambda value, p: is_array("f", None)(value, p) and bool(np.isfinite(value).all()),
     "audit_": lambda value, p: type(value).__name__ == "Audited",
 }
 
@@ -121,7 +121,7 @@ def restore(method: BasePUClassifier, facts: dict[str, Any], size: int) -> None:
         rows = prepared.transform(rows)
     levels = None if method._columns is None or prepared is not None else level_counts(method._columns)
     means = rows.shape[1] if levels is None else int(np.maximum(levels, 1).sum())
-    if method._mean is not None and len(method._mean) != means:
+    if len(method._mean) != means:
         raise ModelFileError(f"{name} does not have a mean row of {means} numbers")
     # Columns that are named must be there.
     if isinstance(method, SeveralSources):
