@@ -51,6 +51,7 @@ COMMANDS = {
     "group_shares_paper": "group_shares.py --paper",
     "drift": "drift.py",
     "label_learners": "label_learners.py",
+    "boosting_sizes": "boosting_sizes.py",
     "named_columns": "named_columns.py",
     "natural": "natural.py",
     "patients": "patients.py --draws 200",

@@ -67,8 +67,8 @@ def auto_learners(sample: Sample, seed: int) -> list[LabelLearner]:
     if why_only_logistic(sample):
         return [LabelLearner(LOGISTIC)]
     n = sample.design.shape[0]
-    # Chosen by `benchmarks/label_learners.py`, on the 16 tables, and on simulated ones and images where there are more
-    # rows. Of the most, fewer and longer steps rank nearly as well in two thirds of the time.
+    # Chosen by `benchmarks/label_learners.py`, on the 16 tables, and by `benchmarks/boosting_sizes.py` where there are
+    # more rows. Of the most, fewer and longer steps rank nearly as well in two thirds of the time.
     rounds, leaves, rate, part = 100, 8, 0.05, 0.15
     if n > _MORE_ROWS:
         rounds, leaves, rate, part = (150, 31, 0.1, 0.3) if n < MANY_ROWS else (100, 31, 0.15, 0.3)
